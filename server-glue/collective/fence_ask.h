@@ -9,6 +9,11 @@
 
 namespace pmixhost {
 
+// How much one host may bring to a collective with data; what is larger is refused before it is copied. The upcalls
+// have it from UpcallHandlers::shared(); set before the library starts.
+struct CollectiveLimits {
+    std::uint64_t bytes = 0;
+};
 struct FenceAsk {
     std::vector<Process> participants;
     Bytes data;

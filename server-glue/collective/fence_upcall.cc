@@ -69,7 +69,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
         if (insists_on_an_algorithm(info, ninfo))
             ask.refused = PMIX_ERR_NOT_SUPPORTED;
         ask.participants = processes_of(procs, count);
-        if (ask.refused == PMIX_SUCCESS && size > upcalls.limits.fence_bytes)
+        if (ask.refused == PMIX_SUCCESS && size > upcalls.handlers.shared<CollectiveLimits>()->bytes)
             ask.refused = PMIX_ERR_OUT_OF_RESOURCE;
         if (ask.refused == PMIX_SUCCESS && blob) {
             try {

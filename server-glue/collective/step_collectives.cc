@@ -15,6 +15,7 @@ StepCollectives::StepCollectives(StepContext &context, CrossJobs &jobs, HandingO
       collectives_(context, *this, context.self(), context.settings.transport_radix) {}
 
 void StepCollectives::take_asks(UpcallHandlers &handlers) {
+    handlers.shared<CollectiveLimits>()->bytes = context_.settings.fence_max_bytes;
     handlers.on<FenceAsk>([this](FenceAsk ask) { fence(std::move(ask)); });
 }
 

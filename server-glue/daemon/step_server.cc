@@ -13,8 +13,6 @@ namespace pmixhost {
 
 // An RM that has not started a task by then never will.
 static constexpr auto no_task_patience = std::chrono::minutes(10);
-// Bytes of events, notified by processes of this host, that may be under way in this daemon.
-static constexpr std::uint64_t max_event_bytes = 16ull << 20;
 
 Result<std::unique_ptr<StepServer>> StepServer::create(Start start, std::function<void(Result<void>)> on_end) {
     auto directory = start.directory.empty() ? PrivateDirectory::create_in(start.settings.directory_base)
@@ -61,9 +59,7 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
                services_.tools.came(visitor, connection);
            },
            [this](const std::string &name) { return services_.tools.may_be_called(name); }}),
-      upcalls_(context_.loop, library_.thread(),
-               {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
-      peers_(context_, services_), launch_outcome_(context_),
+      upcalls_(context_.loop, library_.thread()), peers_(context_, services_), launch_outcome_(context_),
       tasks_(context_.loop, context_.log, context_.step, context_.stops, directory_.path(), start.table,
              task_callbacks()),
       services_(context_), ending_(context_, services_, page_, std::move(on_end)), timer_(context_.loop, [this] {

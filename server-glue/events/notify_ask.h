@@ -17,6 +17,7 @@ namespace pmixhost {
 struct EventGate {
     std::atomic<std::uint64_t> posted{0};  // not yet seen by the loop
     std::atomic<std::uint64_t> waiting{0}; // for other hosts
+    std::uint64_t most = 16ull << 20;      // of both together; more is refused before it is copied
 };
 struct NotifyAsk {
     Process source;

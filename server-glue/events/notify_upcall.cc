@@ -29,7 +29,7 @@ std::shared_ptr<void> admit(Upcalls &upcalls, std::uint64_t bytes) {
     auto gate = upcalls.handlers.shared<EventGate>();
     std::uint64_t before = gate->posted.fetch_add(bytes);
     std::shared_ptr<void> admission(gate.get(), [gate, bytes](void *) { gate->posted -= bytes; });
-    if (before + gate->waiting + bytes > upcalls.limits.event_bytes)
+    if (before + gate->waiting + bytes > gate->most)
         return nullptr;
     return admission;
 }

@@ -1,6 +1,7 @@
 // The upcall of groups: construct and destruct. What the library does by itself (a group of
 // processes of this host alone, without a context id) does not come here, but its destruction does: with some
 // versions twice, one call behind the other, for one answer.
+#include "server-glue/collective/fence_ask.h"
 #include "server-glue/groups/group_ask.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/info_list.h"
@@ -116,8 +117,9 @@ pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_
             return PMIX_ERR_BAD_PARAM;
         ask.name = name;
         ask.members = processes_of(procs, count);
+        const std::uint64_t most_bytes = upcalls.handlers.shared<CollectiveLimits>()->bytes;
         for (std::size_t i = 0; directives && i < ndirs; ++i)
-            read(directives[i], ask, upcalls.limits.fence_bytes);
+            read(directives[i], ask, most_bytes);
         ask.tolerant = ask.tolerant || ask.tells_of_ends;
         // Which of those that have the flag are handed on twice cannot be told: a program may have given it. And where
         // a member is a wildcard the library gives it to a group of several hosts too.

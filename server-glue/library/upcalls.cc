@@ -38,7 +38,7 @@ ListReply list_reply(pmix_info_cbfunc_t callback, void *data) {
 
 } // namespace upcall
 
-Upcalls::Upcalls(EventLoop &l, LibraryThread &t, Limits most) : loop(l), library(t), limits(most) {
+Upcalls::Upcalls(EventLoop &l, LibraryThread &t) : loop(l), library(t) {
     upcall::the_upcalls.store(this, std::memory_order_release);
 }
 Upcalls::~Upcalls() {

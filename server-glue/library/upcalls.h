@@ -13,21 +13,14 @@ namespace pmixhost {
 
 class Upcalls {
   public:
-    // A request that is larger is refused before it is copied.
-    struct Limits {
-        std::uint64_t fence_bytes;
-        std::uint64_t publish_bytes; // of one call
-        std::uint64_t event_bytes;   // under way in this daemon
-    };
     // `loop` and `library` outlive it.
-    Upcalls(EventLoop &loop, LibraryThread &library, Limits limits);
+    Upcalls(EventLoop &loop, LibraryThread &library);
     // To be destroyed after PMIx_server_finalize: no upcall may come any more.
     ~Upcalls();
     Upcalls(const Upcalls &) = delete;
 
     EventLoop &loop;
     LibraryThread &library;
-    const Limits limits;
     UpcallHandlers handlers;
     // The object for the answer of the last destruction of a group that the library may hand on once more
     // (group_upcall.cc), until it is answered. libpmix' own thread only.

@@ -11,6 +11,10 @@
 
 namespace pmixhost {
 
+// How much one call may publish, as CollectiveLimits (collective/fence_ask.h).
+struct PublishLimits {
+    std::uint64_t bytes = 0;
+};
 struct PublishAsk {
     Process caller;
     std::uint32_t gid = wire::any_group; // of the owner; any: the caller's own

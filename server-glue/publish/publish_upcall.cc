@@ -190,6 +190,7 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
         PublishAsk ask;
         Directives directives{.range = PMIX_RANGE_SESSION, .custom = {}, .timeout = {}};
         std::uint64_t bytes = 0;
+        const std::uint64_t most_bytes = upcalls.handlers.shared<PublishLimits>()->bytes;
         count = without_added_group(info, count);
         for (std::size_t i = 0; info && i < count; ++i) {
             if (read_directive(info[i], directives))
@@ -204,7 +205,7 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
             if (pmix_status_t status = pack(info[i].value, datum.value); status != PMIX_SUCCESS)
                 return status;
             bytes += datum.key.size() + datum.value.size();
-            if (bytes > upcalls.limits.publish_bytes)
+            if (bytes > most_bytes)
                 return PMIX_ERR_OUT_OF_RESOURCE;
             ask.data.push_back(std::move(datum));
         }

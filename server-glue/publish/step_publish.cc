@@ -17,6 +17,7 @@ StepPublish::StepPublish(StepContext &context, SessionLink &session, FindTool fi
 
 // Published data are the session's: without one there is nobody to ask.
 void StepPublish::take_asks(UpcallHandlers &handlers) {
+    handlers.shared<PublishLimits>()->bytes = context_.settings.publish_max_bytes;
     if (!context_.backend.roles())
         return;
     handlers.on<PublishAsk>([this](PublishAsk ask) { publish_.publish(context_.now(), std::move(ask)); });

@@ -89,7 +89,10 @@ struct World {
         assert_true(made.ok() && started.ok());
         loop = std::move(*made);
         thread = std::move(*started);
-        upcalls = std::make_unique<Upcalls>(*loop, *thread, Upcalls::Limits{64u << 20, 1u << 20, 1u << 20});
+        upcalls = std::make_unique<Upcalls>(*loop, *thread);
+        upcalls->handlers.shared<CollectiveLimits>()->bytes = 64u << 20;
+        upcalls->handlers.shared<PublishLimits>()->bytes = 1u << 20;
+        upcalls->handlers.shared<EventGate>()->most = 1u << 20;
         if (takes == Takes::all)
             handler.take_all(upcalls->handlers);
     }
