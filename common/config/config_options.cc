@@ -136,7 +136,7 @@ constexpr Option own_options[] = {
      .min = 1 * second, .max = 1 * hour, .zero = true,
      .text = "A daemon that does nothing at all for this long, not even what it does by the clock, is "
              "killed by the process that watches it, and the step is ended with a message. Time in "
-             "which both are stopped, as by scontrol suspend, does not count. 0 means never; set that "
+             "which both are stopped, as in a job that is suspended, does not count. 0 means never; set that "
              "before you look at a daemon with a debugger. Where it stood is written to a file first; see "
              "daemon.evidence_directory. Under the local backend nothing watches."},
     {.key = "daemon.evidence_directory", .member = &Settings::daemon_evidence_directory,
@@ -185,7 +185,7 @@ constexpr Option own_options[] = {
              "(--output=FILE%t) stay the task's own."},
     {.key = "io.copy", .member = &Settings::io_copy, .user = true, .words = on_off,
      .text = "Whether tools can follow what the tasks of a job without io.capture write, from a copy that the resource manager "
-             "gives of it as it does to its own tools (sattach). A job that no tool follows pays next to nothing; one that is "
+             "gives of it as it does to its own tools. A job that no tool follows pays next to nothing; one that is "
              "followed once is copied until it ends. Such output cannot be taken over, such input not written, and output "
              "comes as the resource manager passes it on: srun by whole lines, unless it has -u."},
     {.key = "io.cache", .member = &Settings::io_cache, .min = 64 * kib, .max = gib,
@@ -245,8 +245,8 @@ constexpr Option own_options[] = {
              "job's user and on the host of the process. Empty: such a request is refused."},
     {.key = "log.job_record", .member = &Settings::log_job_record, .words = job_records,
      .text = "Where PMIx_Log writes what a program wants to have in the record of its job "
-             "(PMIX_LOG_JOB_RECORD): behind the job's comment, which squeue -o %k and sacct show, up to "
-             "1 KiB in all; or nowhere, then such a request is refused."},
+             "(PMIX_LOG_JOB_RECORD): behind the job's comment, as the commands of the resource "
+             "manager show it, up to 1 KiB in all; or nowhere, then such a request is refused."},
     {.key = "log.file", .member = &Settings::log_file, .path = Option::Path::log_pattern,
      .text = "Where the daemon writes its log; empty means to the standard error of what started it, "
              "which under a resource manager may be nowhere. In the name, %j stands for the job, %s for "

@@ -51,7 +51,7 @@ void SpawnPlaces::find_in_lobby(const Process &caller, const PlaceWish &wish, wi
                                 const Then &then) {
     if (says_nohup(request))
         return refuse(then, PMIX_ERR_NOT_SUPPORTED,
-                      "PMIX_NOHUP: what a tool has started by the gate ends with the tool; next: sbatch");
+                      "PMIX_NOHUP: what a tool has started by the gate ends with the tool; next: a batch job");
     Stay stay = stay_.lock();
     if (stay && (wish.says_nothing() || wish.allocation == allocation_)) {
         request.allocation = allocation_;

@@ -72,8 +72,8 @@ servers=$(grep -rE '^#include ["<](server-glue/|pmix_server\.h)' --include='*.cc
 status=$?
 result $status 3 "pmix_server.h stays at the boundary"
 [ $status = 0 ] || echo "$servers" | sed 's/^/# /; s/$/ includes pmix_server.h/'
-# Only its plugin knows which RM it is.
-named=$(grep -rniE 'slurm|"srun"' --include='*.cc' --include='*.h' --include='*.mk' common server-glue tools |
+# Only its plugin knows which RM it is, and its commands; of a launcher texts and comments may say srun, for example.
+named=$(grep -rniE 'slurm|"srun"|scontrol|sattach|squeue|sacct|sbatch|salloc|scancel|\<sinfo\>' --include='*.cc' --include='*.h' --include='*.mk' common server-glue tools |
 	grep -v '^common/config\.mk:') # the table of its options
 [ -z "$named" ]
 status=$?
