@@ -12,7 +12,8 @@
 namespace pmixhost {
 
 StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step)
-    : context_(context), tell_step_(std::move(tell_step)), allocations_(*this, context.settings.allocation_timeout),
+    : StepService(context.services), context_(context), tell_step_(std::move(tell_step)),
+      allocations_(*this, context.settings.allocation_timeout),
       time_warning_(*this, context.settings.events_time_warning) {}
 
 void StepAllocations::take_asks(UpcallHandlers &handlers) {

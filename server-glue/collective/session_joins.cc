@@ -9,7 +9,7 @@
 namespace pmixhost {
 
 SessionJoins::SessionJoins(SessionPeers &peers, Log &log, Related related)
-    : peers_(peers), log_(log), related_(std::move(related)),
+    : SessionService(peers.services), peers_(peers), log_(log), related_(std::move(related)),
       collectives_([this](const SessionCollectives::Member &member, const wire::SessionCollectiveDone &done) {
           answer(member, done);
       }) {}

@@ -11,7 +11,7 @@
 namespace pmixhost {
 
 StepCollectives::StepCollectives(StepContext &context, CrossJobs &jobs, HandingOver &handing_over)
-    : context_(context), jobs_(jobs), handing_over_(handing_over),
+    : StepService(context.services), context_(context), jobs_(jobs), handing_over_(handing_over),
       collectives_(context, *this, context.self(), context.settings.transport_radix) {}
 
 void StepCollectives::take_asks(UpcallHandlers &handlers) {

@@ -13,7 +13,8 @@ class StepConnect final : public StepService {
     // `has_ended`: is that namespace, a child of a process here, known to have ended?
     StepConnect(StepContext &context, CrossJobs &jobs, StepCollectives &collectives,
                 std::function<bool(const Bytes &nspace)> has_ended)
-        : context_(context), jobs_(jobs), collectives_(collectives), has_ended_(std::move(has_ended)) {}
+        : StepService(context.services), context_(context), jobs_(jobs), collectives_(collectives),
+          has_ended_(std::move(has_ended)) {}
 
     void connect(ConnectAsk request);
 

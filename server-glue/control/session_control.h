@@ -25,7 +25,7 @@ class SessionControl final : public SessionService {
     // How long to wait for steps that were called, or that come by themselves.
     static constexpr Duration grace = std::chrono::seconds(5);
 
-    explicit SessionControl(SessionPeers &peers) : peers_(peers) {}
+    explicit SessionControl(SessionPeers &peers) : SessionService(peers.services), peers_(peers) {}
 
     void on_request(TimePoint now, StepId step, HostIndex from, wire::ControlRequest message);
     void on_cancel(StepId step, HostIndex from, const wire::ControlCancel &message);

@@ -14,7 +14,7 @@ namespace pmixhost {
 class StepAbort final : public StepService {
   public:
     StepAbort(StepContext &context, const GroupRegistry &groups, StepEvents &events)
-        : context_(context), groups_(groups), events_(events) {}
+        : StepService(context.services), context_(context), groups_(groups), events_(events) {}
 
     void abort(AbortAsk request);
 

@@ -16,8 +16,8 @@ namespace pmixhost {
 
 StepControl::StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs,
                          const Children &children, StepEvents &events, std::function<bool(const Process &)> is_tool)
-    : context_(context), groups_(groups), jobs_(jobs), children_(children), events_(events),
-      is_tool_(std::move(is_tool)),
+    : StepService(context.services), context_(context), groups_(groups), jobs_(jobs), children_(children),
+      events_(events), is_tool_(std::move(is_tool)),
       control_(context, *this, context.step.nspace, context.step.map, context.self(), context.settings.transport_radix),
       cross_job_(context, *this, control_, context.step.nspace) {}
 

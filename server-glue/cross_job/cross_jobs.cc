@@ -9,7 +9,7 @@
 namespace pmixhost {
 
 CrossJobs::CrossJobs(StepContext &context, StepSets &sets, StepFate &fate)
-    : context_(context), sets_(sets), fate_(fate),
+    : StepService(context.services), context_(context), sets_(sets), fate_(fate),
       jobs_(context.log, context.step.session_id, context.host_name(), context.settings.daemon_details_up_to),
       asks_([this](std::uint8_t type, SharedBytes payload) {
           return context_.send_to_session(type, std::move(payload));

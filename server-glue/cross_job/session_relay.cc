@@ -14,7 +14,7 @@
 namespace pmixhost {
 
 SessionRelay::SessionRelay(SessionPeers &peers)
-    : peers_(peers),
+    : SessionService(peers.services), peers_(peers),
       finder_({[this](const Bytes &nspace) { return !peers_.hosts_of(peers_.step_of(nspace)).empty(); },
                [this](std::function<void(TimePoint, CalledSteps)> done) { peers_.call_others(std::move(done)); }}) {}
 

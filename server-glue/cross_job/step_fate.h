@@ -14,7 +14,8 @@ namespace pmixhost {
 class StepFate final : public StepService {
   public:
     // `children`: jobs that processes of this host have spawned and that run.
-    StepFate(StepContext &context, const std::set<Bytes> &children) : context_(context), children_(children) {}
+    StepFate(StepContext &context, const std::set<Bytes> &children)
+        : StepService(context.services), context_(context), children_(children) {}
 
     // Another job, as it describes itself: perhaps this one's child or parent.
     void learn_kin(const wire::NamespaceInfo &info);

@@ -18,9 +18,7 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
                               [this](const Bytes &one, const Bytes &other, bool connected) {
                                   connected ? events_.connected(one, other) : events_.disconnected(one, other);
                               }),
-      relay_(*this),
-      publish_(*this, settings.publish_max_bytes), services_{&events_, &control_, &joins_, &relay_, &publish_},
-      messages_(log),
+      relay_(*this), publish_(*this, settings.publish_max_bytes), messages_(log),
       timer_(loop, [this] { tell_services([now = loop_.now()](SessionService &each) { each.on_time(now); }); }) {
     tell_services([this](SessionService &each) { each.take_messages(messages_); });
     before_waiting_ = loop_.before_waiting([this] {

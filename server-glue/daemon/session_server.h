@@ -40,7 +40,7 @@ class SessionServer final : private SessionPeers {
     void tell_slow(const Bytes &nspace);
     void arm_idle();
     template <typename Hook> void tell_services(Hook hook) {
-        for (SessionService *each : services_)
+        for (SessionService *each : services)
             hook(*each);
     }
 
@@ -56,7 +56,6 @@ class SessionServer final : private SessionPeers {
     SessionJoins joins_;
     SessionRelay relay_;
     SessionPublish publish_;
-    std::vector<SessionService *> services_;
     SessionMessages messages_;
     DeadlineTimer timer_;
     EventLoop::Handle before_waiting_, idle_;

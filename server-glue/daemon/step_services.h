@@ -1,6 +1,5 @@
-// The capabilities of a step's daemon, and how they are wired with each other. They are made in the order in which they
-// are declared, so that each knows those before it, and others by a function. The list in the constructor is the order
-// in which they are told of what happens, which is another one.
+// The capabilities of a step's daemon, and how they are wired with each other. The order of the members is that in
+// which they are made and told of what happens.
 #pragma once
 
 #include "common/wire/event_messages.h"
@@ -50,15 +49,8 @@ struct StepServices {
           children_ends(context, children), spawn_places(context, tool_children),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends,
                 spawn_places),
-          log(context), abort(context, groups, events), credentials(context.loop, context.log),
-          iof(context, tools, events, children_io), output_copies(context), debug(context, events),
-          job_end(context, events), parent_news(context, events) {
-        context.services = {&session,     &sets,          &fate,        &jobs,          &handing_over, &modex,
-                            &collectives, &connect,       &publish,     &queries,       &tools,        &desks,
-                            &events,      &group_calls,   &control,     &allocations,   &spawn_places, &spawn,
-                            &log,         &abort,         &credentials, &children_io,   &iof,          &debug,
-                            &job_end,     &tool_children, &parent_news, &children_ends, &output_copies};
-    }
+          log(context), abort(context, groups, events), credentials(context), iof(context, tools, events, children_io),
+          output_copies(context), debug(context, events), job_end(context, events), parent_news(context, events) {}
 
     Children children;
     GroupRegistry groups;

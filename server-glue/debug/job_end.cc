@@ -17,7 +17,8 @@ static Bytes debugged_by(const StepInfo &step) {
 }
 
 JobEnd::JobEnd(StepContext &context, StepEvents &events)
-    : context_(context), events_(events), debugged_(context, *this, debugged_by(context.step)) {}
+    : StepService(context.services), context_(context), events_(events),
+      debugged_(context, *this, debugged_by(context.step)) {}
 
 void JobEnd::take_messages(StepMessages &messages) {
     using enum StepMessages::Peer;

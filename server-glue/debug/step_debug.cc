@@ -21,7 +21,7 @@ static std::size_t most_named(const std::string &nspace, std::uint32_t events_ke
 }
 
 StepDebug::StepDebug(StepContext &context, StepEvents &events)
-    : context_(context), events_(events), stops_(context.stops),
+    : StepService(context.services), context_(context), events_(events), stops_(context.stops),
       exec_stops_(context.loop, [&context](Rank rank) { return context.tasks->watch().pid_of(rank); }),
       board_(context, *this, context.step.map, context.self(), stops_) {}
 

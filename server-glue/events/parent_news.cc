@@ -16,7 +16,7 @@
 namespace pmixhost {
 
 ParentNews::ParentNews(StepContext &context, StepEvents &events)
-    : context_(context), events_(events),
+    : StepService(context.services), context_(context), events_(events),
       // The start is the launch's (spawn/launch_outcome.h).
       wanted_(context.step.parent ? context.step.parent->tells & ~ParentWord::first_start : 0) {}
 

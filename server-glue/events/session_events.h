@@ -36,7 +36,7 @@ class SessionEvents final : public SessionService {
     };
     // `on_lost` is told of each event that a namespace has lost.
     SessionEvents(SessionPeers &peers, Limits limits, std::function<void(const Bytes &nspace)> on_lost)
-        : peers_(peers), limits_(limits), on_lost_(std::move(on_lost)) {}
+        : SessionService(peers.services), peers_(peers), limits_(limits), on_lost_(std::move(on_lost)) {}
 
     void on_event(TimePoint now, StepId step, wire::CrossJobEvent event);
     // These namespaces have connected (PMIx_Connect), or are no longer.

@@ -19,7 +19,8 @@ static constexpr auto look_again = std::chrono::milliseconds(10);
 
 StepEvents::StepEvents(StepContext &context, std::function<bool()> any_cross_job,
                        std::function<bool(const Process &)> is_tool)
-    : context_(context), any_cross_job_(std::move(any_cross_job)), is_tool_(std::move(is_tool)),
+    : StepService(context.services), context_(context), any_cross_job_(std::move(any_cross_job)),
+      is_tool_(std::move(is_tool)),
       events_(context, *this, context.step.map, context.step.nspace, context.self(), context.settings.transport_radix),
       ends_(context, events_, to_library_, [this](const wire::HostReport &report) { report_cross_job(report); }) {}
 

@@ -19,8 +19,8 @@ static constexpr std::size_t most_named = 10'000;
 
 StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &jobs, StepCollectives &collectives,
                        StepConnect &connect, LibraryEvents &to_library)
-    : context_(context), groups_(groups), jobs_(jobs), collectives_(collectives), connect_(connect),
-      to_library_(to_library), context_ids_(context.step.number, context.self()) {
+    : StepService(context.services), context_(context), groups_(groups), jobs_(jobs), collectives_(collectives),
+      connect_(connect), to_library_(to_library), context_ids_(context.step.number, context.self()) {
     collectives.set_part_of_the_dead([this](const Signature &signature) { return wire::encode(part_of(signature)); });
 }
 

@@ -15,7 +15,7 @@ class OutputCopies final : public StepService {
     // How long the daemon stays for them when its tasks have ended: that long it is nobody's fault if a reader is slow.
     static constexpr Duration patience = std::chrono::seconds(20);
 
-    explicit OutputCopies(StepContext &context) : context_(context) {}
+    explicit OutputCopies(StepContext &context) : StepService(context.services), context_(context) {}
 
     // Fails as posix_spawn(3): then nobody reads what the task writes.
     Result<void> start(Rank rank, OutputCopy copy);

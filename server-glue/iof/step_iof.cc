@@ -41,7 +41,7 @@ static OutputWish forwarded(std::uint8_t channels, const StepContext &context) {
 }
 
 StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, ChildrenIo &children)
-    : context_(context), tools_(tools), events_(events), children_(children),
+    : StepService(context.services), context_(context), tools_(tools), events_(events), children_(children),
       forwards_(context.step.parent ? context.step.parent->forwards : 0),
       streams_(context.loop, {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
                               [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },

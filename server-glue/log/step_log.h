@@ -11,7 +11,7 @@ namespace pmixhost {
 
 class StepLog final : public StepService {
   public:
-    explicit StepLog(StepContext &context) : context_(context) {}
+    explicit StepLog(StepContext &context) : StepService(context.services), context_(context) {}
 
     void log(LogAsk request);
 

@@ -11,7 +11,7 @@ static constexpr auto patience = std::chrono::seconds(5); // for the library and
 static constexpr unsigned max_heirs_asked = 4;
 
 HandingOver::HandingOver(StepContext &context, Callbacks callbacks)
-    : context_(context), callbacks_(std::move(callbacks)),
+    : StepService(context.services), context_(context), callbacks_(std::move(callbacks)),
       heirs_(context.step.map, context.self(), context.settings.transport_radix) {}
 
 void HandingOver::take_messages(StepMessages &messages) {

@@ -13,7 +13,8 @@ namespace pmixhost {
 static constexpr auto no_limit = std::chrono::hours(720);
 
 StepModex::StepModex(StepContext &context, CrossJobs &jobs, HandingOver &handing_over)
-    : context_(context), jobs_(jobs), handing_over_(handing_over), modex_(context, *this, context.self()) {}
+    : StepService(context.services), context_(context), jobs_(jobs), handing_over_(handing_over),
+      modex_(context, *this, context.self()) {}
 
 void StepModex::take_asks(UpcallHandlers &handlers) {
     handlers.on<ModexAsk>([this](ModexAsk ask) { get(std::move(ask)); });

@@ -10,7 +10,8 @@
 namespace pmixhost {
 
 SessionPublish::SessionPublish(SessionPeers &peers, std::uint64_t max_bytes)
-    : peers_(peers), store_({max_bytes}, [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
+    : SessionService(peers.services), peers_(peers),
+      store_({max_bytes}, [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
           answer_lookup(id, status, std::move(found));
       }) {}
 

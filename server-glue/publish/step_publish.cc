@@ -11,7 +11,7 @@
 namespace pmixhost {
 
 StepPublish::StepPublish(StepContext &context, SessionLink &session, FindTool find_tool)
-    : context_(context), session_(session), find_tool_(std::move(find_tool)),
+    : StepService(context.services), context_(context), session_(session), find_tool_(std::move(find_tool)),
       publish_(context, *this, context.host_name(), {context.settings.publish_timeout, context.settings.publish_wait}) {
 }
 

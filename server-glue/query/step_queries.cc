@@ -18,7 +18,7 @@ namespace pmixhost {
 
 StepQueries::StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups,
                          CrossJobs &cross_jobs)
-    : context_(context), sets_(sets), groups_(groups), cross_jobs_(cross_jobs),
+    : StepService(context.services), context_(context), sets_(sets), groups_(groups), cross_jobs_(cross_jobs),
       table_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       job_tables_([&context](std::uint8_t type, SharedBytes payload) {
           return context.send_to_session(type, std::move(payload));

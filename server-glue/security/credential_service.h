@@ -5,7 +5,7 @@
 #include "common/base/log.h"
 #include "common/loop/worker.h"
 #include "server-glue/security/credential_asks.h"
-#include "server-glue/step/step_service.h"
+#include "server-glue/step/step_context.h"
 
 #include <map>
 #include <optional>
@@ -17,7 +17,8 @@ class CredentialService final : public StepService {
     static constexpr std::size_t max_waiting = 1000;   // requests, so that a loop of them cannot grow us
     static constexpr std::size_t max_size = 64 * 1024; // of a credential to be checked
 
-    CredentialService(EventLoop &loop, Log &log) : loop_(loop), log_(log) {}
+    explicit CredentialService(StepContext &context)
+        : StepService(context.services), loop_(context.loop), log_(context.log) {}
 
     // Statuses: NOT_SUPPORTED (no munged), TIMEOUT, OUT_OF_RESOURCE; validate() also gives INVALID_CRED, whatever is
     // wrong with the credential.

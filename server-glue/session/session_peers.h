@@ -15,11 +15,15 @@
 
 namespace pmixhost {
 
+class SessionService;
+
 class SessionPeers {
   public:
     // Names a step while it has a connection; never used again for another. 0 is none.
     using StepId = std::uint64_t;
     virtual ~SessionPeers() = default;
+    // In the order in which they were made; each enters itself.
+    std::vector<SessionService *> services;
     // The steps that have a connection, by namespace; of one namespace; and the hosts of one that have one.
     virtual std::map<Bytes, StepId> steps() const = 0;
     virtual StepId step_of(const Bytes &nspace) const = 0;

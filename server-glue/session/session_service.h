@@ -1,6 +1,6 @@
 // What a capability of the session hears: the counterpart of a step's (step/step_service.h), for what the steps of an
-// allocation share. One class in its capability's folder owns all of the state; the server of the session
-// (daemon/session_server.h) keeps the list.
+// allocation share. One class in its capability's folder owns all of the state, and enters itself in the list of
+// those whom the server of the session (daemon/session_server.h) tells what happens.
 //
 // All in the loop's thread.
 #pragma once
@@ -22,6 +22,9 @@ using SessionMessages = MessageTakers<TimePoint, const SessionMember &>;
 
 class SessionService {
   public:
+    // `all`: SessionPeers::services, of which nobody is told anything after one of them has gone.
+    explicit SessionService(std::vector<SessionService *> &all) { all.push_back(this); }
+    SessionService(const SessionService &) = delete;
     virtual ~SessionService() = default;
     // Which messages of the steps it takes; once, before anything else.
     virtual void take_messages(SessionMessages &) {}

@@ -8,7 +8,7 @@ namespace pmixhost {
 
 class StepSets final : public StepService, private ProcessSetPort {
   public:
-    explicit StepSets(StepContext &context) : context_(context) {}
+    explicit StepSets(StepContext &context) : StepService(context.services), context_(context) {}
 
     ProcessSets &sets() { return sets_; }
     void on_library() override { sets_.define(context_.step.nspace, context_.step.process_sets); }

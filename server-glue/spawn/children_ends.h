@@ -15,7 +15,8 @@ namespace pmixhost {
 
 class ChildrenEnds final : public StepService {
   public:
-    ChildrenEnds(StepContext &context, const Children &children) : context_(context), children_(children) {}
+    ChildrenEnds(StepContext &context, const Children &children)
+        : StepService(context.services), context_(context), children_(children) {}
 
     // As FirstFailures::take().
     void take_first(const Bytes &nspace, FirstFailures::Then then) {

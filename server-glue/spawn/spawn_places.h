@@ -15,7 +15,8 @@ namespace pmixhost {
 
 class SpawnPlaces final : public StepService {
   public:
-    SpawnPlaces(StepContext &context, const ToolChildren &of_tools) : context_(context), of_tools_(of_tools) {}
+    SpawnPlaces(StepContext &context, const ToolChildren &of_tools)
+        : StepService(context.services), context_(context), of_tools_(of_tools) {}
 
     // Whoever holds it keeps the place for the jobs there; null in the own allocation.
     using Stay = std::shared_ptr<void>;

@@ -49,8 +49,8 @@ static bool asks_for_ends(const wire::SpawnDirective &directive) {
 StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
                      StepEvents &events, const StepCollectives &collectives, SessionLink &session,
                      ToolChildren &of_tools, ChildrenEnds &ends, SpawnPlaces &places)
-    : context_(context), children_(children), io_(io), jobs_(jobs), fate_(fate), events_(events),
-      collectives_(collectives), session_(session), of_tools_(of_tools), ends_(ends), places_(places),
+    : StepService(context.services), context_(context), children_(children), io_(io), jobs_(jobs), fate_(fate),
+      events_(events), collectives_(collectives), session_(session), of_tools_(of_tools), ends_(ends), places_(places),
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return context_.send(context_.launcher_peer(), type, std::move(payload));
       }) {}

@@ -15,7 +15,7 @@ class ToolChildren final : public StepService {
     using DebuggerGone = std::function<void(const Process &tool, const Bytes &debugged)>;
 
     ToolChildren(StepContext &context, StepTools &tools, DebuggerGone debugger_gone)
-        : context_(context), tools_(tools), debugger_gone_(std::move(debugger_gone)) {}
+        : StepService(context.services), context_(context), tools_(tools), debugger_gone_(std::move(debugger_gone)) {}
 
     // Whether `spawner`, which is about to spawn a job, is connected: null where it is a process of a job.
     ToolOrigins::IsHere connection_of(const Process &spawner) const;

@@ -10,7 +10,7 @@ static constexpr auto session_start_patience = std::chrono::seconds(5);
 // A session or launcher that has taken an invitation and does not come is gone, about to go or busy.
 static constexpr auto invite_again = std::chrono::seconds(3);
 
-SessionLink::SessionLink(StepContext &context) : context_(context) {
+SessionLink::SessionLink(StepContext &context) : StepService(context.services), context_(context) {
     context.before_the_session_hears = [this] { tell_of_ends(); };
 }
 

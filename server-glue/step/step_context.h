@@ -65,6 +65,7 @@ class StepContext final : public HostPort {
     std::string directory;       // the daemon's own, which goes with it (daemon/private_directory.h)
     bool ending = false;         // this daemon leaves: nothing new is begun
     bool library_stuck = false;  // it does not answer any more
+    // Each enters itself.
     std::vector<StepService *> services;
     template <typename Hook> void tell_services(Hook hook) {
         for (StepService *each : services)

@@ -1,7 +1,7 @@
 // What a capability of a step's daemon hears. A capability is one class in a folder of its own that owns all of
-// its state; the server of the step (step_server.h) keeps a list of them, tells each what happens, and asks each
-// before it waits when its next time is. So none can be forgotten, and a new one touches its own folder and
-// daemon/step_services.h: a member, what makes it, and its place in the list.
+// its state; the server of the step (step_server.h) tells each what happens, in the order in which they were made, and
+// asks each before it waits when its next time is. Each enters itself in the list of those who are told, so none can be
+// forgotten, and a new one touches its own folder and one line of wiring.
 //
 // All in the loop's thread.
 #pragma once
@@ -13,6 +13,7 @@
 #include "server-glue/library/info_list.h"
 
 #include <optional>
+#include <vector>
 
 namespace pmixhost {
 
@@ -21,6 +22,9 @@ class UpcallHandlers;
 
 class StepService {
   public:
+    // `all`: StepContext::services, of which nobody is told anything after one of them has gone.
+    explicit StepService(std::vector<StepService *> &all) { all.push_back(this); }
+    StepService(const StepService &) = delete;
     virtual ~StepService() = default;
     // Which requests of libpmix it takes (library/upcall_handlers.h); once, before anything else.
     virtual void take_asks(UpcallHandlers &) {}

@@ -24,7 +24,8 @@ class StepDesks final : public StepService {
   public:
     static constexpr std::size_t most = 16;          // desks at once
     static constexpr std::size_t most_of_others = 4; // of them for other users
-    StepDesks(StepContext &context, StepTools &tools) : context_(context), tools_(tools) {}
+    StepDesks(StepContext &context, StepTools &tools)
+        : StepService(context.services), context_(context), tools_(tools) {}
 
     // An encoded wire::DeskCall. One that is malformed, or one too many, is logged and dropped.
     void called(std::string_view call);

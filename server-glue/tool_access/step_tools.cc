@@ -24,7 +24,7 @@
 namespace pmixhost {
 
 StepTools::StepTools(StepContext &context)
-    : context_(context), rights_(context.loop, context.log, context.settings),
+    : StepService(context.services), context_(context), rights_(context.loop, context.log, context.settings),
       origins_(!library_mixes_names_of_tools()), names_(context.step.nspace, context.self()) {}
 
 void StepTools::take_asks(UpcallHandlers &handlers) {
