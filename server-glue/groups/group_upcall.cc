@@ -47,13 +47,21 @@ GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
             PMIX_ERROR, GroupAnswer()};
 }
 
+// libpmix' own thread alone.
+struct TakenDestruction {
+    // The object for the answer of the last one that may be handed on once more, until it is answered.
+    const void *data = nullptr;
+};
+
 // Of a destruction that may be handed on once more: by libpmix' own thread, which is then through with both calls, so
 // that the object for the answer is there at the second one, and none of a later destruction is taken for it.
 GroupReply reply_to_both(pmix_info_cbfunc_t callback, void *data) {
     return {[callback, data](pmix_status_t status, const GroupAnswer &) {
                 in_progress_thread([callback, data, status] {
-                    if (Upcalls *upcalls = current(); upcalls && upcalls->taken_destruction == data)
-                        upcalls->taken_destruction = nullptr;
+                    Upcalls *upcalls = current();
+                    auto taken = upcalls ? upcalls->handlers.shared<TakenDestruction>() : nullptr;
+                    if (taken && taken->data == data)
+                        taken->data = nullptr;
                     if (callback)
                         callback(status, nullptr, 0, data, nullptr, nullptr);
                 });
@@ -125,11 +133,12 @@ pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_
         // a member is a wildcard the library gives it to a group of several hosts too.
         if (operation == PMIX_GROUP_DESTRUCT && library_destructs_local_groups_twice() &&
             has_flag(directives, ndirs, PMIX_GROUP_LOCAL_ONLY)) {
-            if (data && upcalls.taken_destruction == data)
+            auto taken = upcalls.handlers.shared<TakenDestruction>();
+            if (data && taken->data == data)
                 return PMIX_SUCCESS; // the answer to the first call is that to both
             ask.reply = reply_to_both(callback, data);
             post(upcalls, std::move(ask));
-            upcalls.taken_destruction = data;
+            taken->data = data;
             return PMIX_SUCCESS;
         }
         ask.reply = group_reply(callback, data);

@@ -22,9 +22,6 @@ class Upcalls {
     EventLoop &loop;
     LibraryThread &library;
     UpcallHandlers handlers;
-    // The object for the answer of the last destruction of a group that the library may hand on once more
-    // (group_upcall.cc), until it is answered. libpmix' own thread only.
-    const void *taken_destruction = nullptr;
 };
 
 } // namespace pmixhost
