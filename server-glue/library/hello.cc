@@ -174,10 +174,16 @@ Result<Hello> parse_hello(std::string_view message) {
         hello.gds = fields.name();
         if (fields.ok() && !is_packing_module(hello.bfrops))
             return error(ErrorKind::invalid, "'{}' is no way in which PMIx packs data", printable(hello.bfrops));
-        if (fields.ok() && hello.kind != HelloKind::client) {
-            if (packs_as_of_old(hello.bfrops))
-                return error(ErrorKind::denied, "{}", of_old);
+        const bool is_old = packs_as_of_old(hello.bfrops), is_client = hello.kind == HelloKind::client;
+        if (fields.ok() && is_old && !is_client)
+            return error(ErrorKind::denied, "{}", of_old);
+        // Who sends none leaves a zero behind the names.
+        const bool sends_any = fields.rest().find_first_not_of('\0') != std::string_view::npos;
+        if (!is_old && sends_any) {
             auto directives = stated_directives(hello.bfrops, buffer_type, fields.rest());
+            if (!directives && !is_client)
+                return error(ErrorKind::invalid, "how many directives it sends cannot be read; is PMIX_MCA_psquash "
+                                                 "set in its environment?");
             // Each takes more than a byte.
             if (directives && *directives > fields.rest().size())
                 return error(ErrorKind::limit, "it says that it sends {} directives, in {} bytes", *directives,

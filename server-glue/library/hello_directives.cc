@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint8_t describes_all = 2;                   // PMIX_BFROP_BUFFER_FULLY_DESC
 constexpr std::uint64_t type_uint32 = 14, type_uint64 = 15; // PMIX_UINT32, PMIX_UINT64
 
+constexpr std::uint64_t one_value = 2; // signed numbers are doubled, and then say whether they are below 0
+
 using Number = std::optional<std::uint64_t>;
 
 Number fixed(std::string_view &rest, std::size_t size) {
@@ -41,7 +43,7 @@ Number flexible(std::string_view &rest) {
 Number in_fixed_sizes(std::string_view rest, bool with_types) {
     if (with_types && !fixed(rest, 2))
         return std::nullopt;
-    if (!fixed(rest, 4) || (with_types && !fixed(rest, 2)))
+    if (fixed(rest, 4) != 1 || (with_types && !fixed(rest, 2)))
         return std::nullopt;
     Number type = fixed(rest, 2);
     if (type != type_uint64 && type != type_uint32)
@@ -52,7 +54,7 @@ Number in_fixed_sizes(std::string_view rest, bool with_types) {
 Number in_flexible_sizes(std::string_view rest, bool with_types) {
     if (with_types && !flexible(rest))
         return std::nullopt;
-    if (!flexible(rest) || (with_types && !flexible(rest)))
+    if (flexible(rest) != one_value || (with_types && !flexible(rest)))
         return std::nullopt;
     return flexible(rest);
 }

@@ -16,8 +16,8 @@
 
 namespace pmixhost {
 
-// `bfrops`: none of a library before 3.0. `blob`: what stands behind the names in the first message. nullopt: it holds
-// no such number in that writing; the library finds that by itself.
+// `bfrops`: none of a library before 3.0. `blob`: what stands behind the names in the first message, and not nothing.
+// nullopt: that is not one number in that writing. The library takes others than tools write, and none at all for one.
 std::optional<std::uint64_t> stated_directives(std::string_view bfrops, std::uint8_t buffer_type,
                                                std::string_view blob);
 

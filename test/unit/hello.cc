@@ -193,6 +193,25 @@ void a_tool_does_not_say_that_it_sends_more_than_is_there(void **) {
     assert_true(says(hello_with("v3", 1, be32(1) + u16_uint64 + many + rest), "18446744073709551612 directives"));
     assert_true(says(hello_with("v3", 2, u16_int32 + be32(1) + u16_size + u16_uint64 + many), "18446744073709551612"));
     assert_true(says(hello_with("v3", 1, be32(1) + std::string("\0\x0e", 2) + be32(99) + rest), "99 directives"));
+    // What libpmix takes as well, and no tool writes: other types, none and several values, half of it.
+    for (char type = 0; type < 30; ++type) {
+        if (type != 14 && type != 15)
+            assert_true(says(hello_with("v3", 1, be32(1) + '\0' + type + seven + rest), "cannot be read"));
+    }
+    for (std::uint32_t values : {0u, 2u, 0xffffffffu})
+        assert_true(says(hello_with("v3", 1, be32(values) + u16_uint64 + seven + rest), "cannot be read"));
+    for (const char *values : {"\1", "\3", "\4", "\x82\1"})
+        assert_true(says(hello_with("v41", 1, values + ("\7" + rest)), "cannot be read"));
+    assert_true(says(hello_with("v41", 1, std::string("\0\7", 2) + rest), "cannot be read"));
+    for (const char *part : {"\2", "\2\xff", "\x82"})
+        assert_true(says(hello_with("v41", 1, part), "cannot be read"));
+    assert_string_equal(hello_with("v41", 1, std::string(3, '\0')).c_str(), "");
+    HelloText client;
+    client.blob = std::string(1, '\0'); // as each real one
+    assert_string_equal(refusal(client).c_str(), "");
+    // libpmix 6.1 reads a client's, too.
+    client.blob = "\2\x7f" + rest;
+    assert_true(says(refusal(client), "127 directives, in 22 bytes"));
 }
 
 void a_tool_packs_in_one_way_that_is_served(void **) {

@@ -1,5 +1,6 @@
 /* Preloaded into a real libpmix tool, makes it say in its first message that it sends more directives than it does:
- * MISCOUNT is added to their number. libpmix' server makes room for what is said before it reads them.
+ * MISCOUNT is added to their number, or with "=" before it takes its place. libpmix' server makes room for what is said
+ * before it reads them.
  *
  * The layout of the message is that of server-glue/library/hello.h; what a tool tells the host begins with how many
  * values follow (one), and that value, each in seven bits to a byte, the lowest first (hello_directives.h). */
@@ -79,7 +80,8 @@ ssize_t send(int socket, const void *message, size_t size, int flags) {
         abort();
     size_t before = (size_t)(count - old);
     memcpy(changed, old, before);
-    size_t length = before + write_count(changed + before, *count + strtoull(more, NULL, 0));
+    size_t length = before + write_count(changed + before, more[0] == '=' ? strtoull(more + 1, NULL, 0)
+                                                                          : *count + strtoull(more, NULL, 0));
     memcpy(changed + length, count + 1, size - before - 1);
     length += size - before - 1;
     uint32_t rest = (uint32_t)(length - HEADER);

@@ -111,8 +111,8 @@ for more in 0 1 5 9; do
     like "nor without a name: $more" "$(miscounts $more signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
 done
 # Nine GiB, more than 32 bits, and what wraps round to one with those that the library adds.
-for more in 0x1000000 0x100000000 0xfffffffffffffff9; do
-    like "where it says that there are $more more it is not let in" "$(miscounts $more name mine 3 who)" '^init: PMIX_ERR'
+for more in =0x1000000 =0x100000000 =0xfffffffffffffffc; do
+    like "where it says that there are $more it is not let in" "$(miscounts $more name mine 3 who)" '^init: PMIX_ERR'
 done
 like "the log has that" "$(cat "$log")" 'it says that it sends [0-9]+ directives, in [0-9]+ bytes'
 like "while one on the job's host may" \
