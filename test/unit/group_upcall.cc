@@ -60,7 +60,7 @@ struct Fixture {
         assert_true(made.ok() && started.ok());
         loop = std::move(*made);
         thread = std::move(*started);
-        upcalls = std::make_unique<Upcalls>(*loop, *thread, Upcalls::Limits{1u << 20, 1u << 20, 1u << 20});
+        upcalls = std::make_unique<Upcalls>(*loop, *thread);
         upcalls->handlers.on<GroupAsk>([this](GroupAsk ask) { asks.push_back(std::move(ask)); });
     }
     pmix_status_t destruct(Tracker &tracker, bool local_only = true) {
