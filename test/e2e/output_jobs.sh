@@ -32,6 +32,7 @@ for i in range(100):
     time.sleep(0.01)' "$argument" "$me"
             ;;
         wrote) : >"wrote.$me" ;;
+        closes) exec >&- 2>&- ;;
         read)
             cat >"read.$me"
             : >"ended.$me"

@@ -284,6 +284,43 @@ make_file leave
 over tool
 end
 
+# --- a job that closes its output, and one of many processes -------------------------------------------
+
+start closes -N2 -n2 "$task" there await=go write="$data/early" closes wrote await=end </dev/null
+running 2
+follow tool "$h1" pull pulled all both ends 4 hold "$dir/leave"
+has_said tool 'pull: PMIX_SUCCESS'
+ok "two processes write, close their output and go on" pair go
+ok "their streams have ended" has_said tool 'ended 4'
+both_are_same() { local ranks=(0 1); same pulled early; }
+ok "behind all that they wrote" both_are_same
+ok "while they run" kill -0 "$job_pid"
+make_file leave
+over tool
+end
+is "and they end as ever" "$code" 0
+
+start many -N4 -n64 --ntasks-per-node=16 "$task" there await=go lines=many wrote await=end </dev/null
+running 64
+follow tool "$h1" pull pulled all out hold "$dir/leave"
+has_said tool held
+make_file go
+lines_in() { sort -u "$@" | grep -c '^many '; } # FILE ...
+ok "64 processes print at once, and srun has all" until_true 30 eval '(($(lines_in "$dir/out") == 3200))'
+is "once" "$(grep -c '^many ' "$dir/out")" 3200
+ok "so has the tool" until_true 30 eval '(($(lines_in "$dir"/pulled/*.out) == 3200))'
+in_order() {
+    local rank i
+    for rank in {0..63}; do
+        cmp "$dir/pulled/$rank.out" <(for i in {0..49}; do echo "many $rank $i"; done) || return 1
+    done
+}
+ok "each one's lines in their order" in_order
+make_file leave
+over tool
+end
+is "that job ends as ever, too" "$code" 0
+
 # --- a tool that does not read -----------------------------------------------------------------------
 
 begin=$SECONDS
