@@ -48,6 +48,8 @@ server_glue_libglue_files = \
 	server-glue/debug/stop_board.h server-glue/debug/stop_board.cc \
 	server-glue/debug/debugged_job.h server-glue/debug/debugged_job.cc server-glue/debug/job_end.h \
 	server-glue/debug/job_end.cc \
+	server-glue/debug/release.h server-glue/debug/release.cc \
+	server-glue/debug/standing.h server-glue/debug/standing.cc \
 	server-glue/debug/step_debug.h server-glue/debug/step_debug.cc \
 	server-glue/events/parent_news.h server-glue/events/parent_news.cc \
 	server-glue/events/monitors.h server-glue/events/notify_ask.h server-glue/events/notify_upcall.cc \
@@ -266,7 +268,6 @@ server_glue_libindirect_la_SOURCES = \
 	server-glue/indirect/job_tool.h server-glue/indirect/job_tool.cc \
 	server-glue/indirect/launch_wishes.h server-glue/indirect/launch_wishes.cc \
 	server-glue/indirect/packing.h server-glue/indirect/packing.cc \
-	server-glue/indirect/standing.h server-glue/indirect/standing.cc \
 	server-glue/indirect/side_messages.h \
 	server-glue/indirect/tool_process.h server-glue/indirect/tool_process.cc
 server_glue_libindirect_la_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)

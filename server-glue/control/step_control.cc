@@ -3,6 +3,7 @@
 
 #include "common/config/config_options.h"
 #include "common/text/printable.h"
+#include "server-glue/debug/release.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
@@ -60,6 +61,11 @@ void StepControl::control(JobControlAsk request) {
         return note_declaration(request);
     pauses_.note(request.caller, is_tool_(request.caller), request.targets, request.order.signals);
     cross_job_.request(context_.now(), std::move(request));
+}
+
+void StepControl::on_event(pmix_status_t, const Process &, const InfoList &info) {
+    if (auto processes = let_go_by(info.data(), info.size()))
+        pauses_.go_on(*processes);
 }
 
 void StepControl::debugger_gone(const Process &tool, const Bytes &nspace) {

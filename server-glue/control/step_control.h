@@ -27,6 +27,10 @@ class StepControl final : public StepService, private JobControlPort, private Cr
     void on_time(TimePoint now) override;
     void on_host_gone(HostIndex host, bool left) override { control_.on_host_gone(host, !left); }
     void on_session_gone() override { cross_job_.on_session_gone(); }
+    bool wants_event(pmix_status_t code, const Bytes &) const override {
+        return code == PMIX_DEBUGGER_RELEASE && pauses_.any();
+    }
+    void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 
   private:
     // JobControlPort

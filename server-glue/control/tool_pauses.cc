@@ -46,17 +46,34 @@ void ToolPauses::go_on(const Process &target) {
     });
 }
 
+void ToolPauses::go_on(const std::vector<Process> &targets) {
+    if (targets.empty())
+        paused_.clear();
+    for (const Process &target : targets)
+        go_on(target);
+}
+
 std::vector<Process> ToolPauses::take(const Process &tool, const Bytes &nspace) {
-    std::vector<Process> taken;
-    std::erase_if(paused_, [&](const Paused &each) {
+    Paused own;
+    std::erase_if(paused_, [&](Paused &each) {
         if (each.nspace != nspace || each.tool.nspace != tool.nspace || each.tool.rank != tool.rank)
             return false;
-        if (each.whole)
-            taken.push_back({nspace, 0, true});
-        for (Rank rank : each.ranks)
-            taken.push_back({nspace, rank, false});
+        own = std::move(each);
         return true;
     });
+    for (const Paused &other : paused_) {
+        if (other.nspace != nspace)
+            continue;
+        if (other.whole)
+            return {};
+        for (Rank rank : other.ranks)
+            own.ranks.erase(rank);
+    }
+    if (own.whole)
+        return {{nspace, 0, true}};
+    std::vector<Process> taken;
+    for (Rank rank : own.ranks)
+        taken.push_back({nspace, rank, false});
     return taken;
 }
 

@@ -18,10 +18,14 @@ class ToolPauses {
     // Of further jobs, or tools, the first is forgotten.
     static constexpr std::size_t most_jobs = 256;
 
-    // `caller` has had these signals sent to these processes. Whoever lets them go on: they are not paused any more.
+    // `caller` has these signals sent to these processes.
     void note(const Process &caller, bool is_tool, const std::vector<Process> &targets,
               const std::vector<std::int32_t> &signals);
-    // What that tool has paused of that job; forgotten with that.
+    // Somebody lets go on: these, or, where none is named, everybody.
+    void go_on(const std::vector<Process> &targets);
+    bool any() const { return !paused_.empty(); }
+    // What that tool has paused of that job; nothing of what another one has paused as a whole, and no single process
+    // that another one has paused by itself. Forgotten with that.
     std::vector<Process> take(const Process &tool, const Bytes &nspace);
 
   private:

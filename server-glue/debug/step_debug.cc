@@ -2,6 +2,7 @@
 #include "server-glue/debug/step_debug.h"
 
 #include "common/text/printable.h"
+#include "server-glue/debug/release.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
@@ -101,20 +102,13 @@ bool StepDebug::wants_event(pmix_status_t code, const Bytes &) const {
 }
 
 void StepDebug::on_event(pmix_status_t, const Process &, const InfoList &info) {
-    std::vector<Process> targets;
-    bool custom = false;
-    for (std::size_t i = 0; i < info.size(); ++i) {
-        const pmix_info_t &entry = info.data()[i];
-        if (!PMIX_CHECK_KEY(&entry, PMIX_EVENT_CUSTOM_RANGE))
-            continue;
-        custom = true;
-        if (!read_processes(entry.value, targets))
-            return;
-    }
+    auto targets = let_go_by(info.data(), info.size());
+    if (!targets)
+        return;
     std::erase_if(standing_, [&](Rank rank) {
-        bool meant = !custom || std::any_of(targets.begin(), targets.end(), [&](const Process &target) {
-            return target.nspace == context_.step.nspace && (target.wildcard || target.rank == rank);
-        });
+        bool meant = targets->empty() || std::any_of(targets->begin(), targets->end(), [&](const Process &target) {
+                         return target.nspace == context_.step.nspace && (target.wildcard || target.rank == rank);
+                     });
         if (!meant)
             return false;
         if (auto sent = context_.tasks->watch().signal(rank, SIGCONT); !sent)

@@ -5,6 +5,8 @@
 #include "common/start/spawn_channel.h"
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
+#include "server-glue/debug/release.h"
+#include "server-glue/debug/stop_ask.h"
 #include "server-glue/indirect/debugger_peer.h"
 #include "server-glue/indirect/packing.h"
 #include "server-glue/library/convert.h"
@@ -123,15 +125,6 @@ void DebuggerProcess::watch_debugger() {
     look_ = start_.loop.after(look_again, [this] { watch_debugger(); });
 }
 
-static std::vector<Process> meant_by(const Notify &event) {
-    std::vector<Process> named;
-    auto info = unpack_info(event.info);
-    for (const auto &each : info ? **info : std::vector<pmix_info_t>())
-        if (PMIX_CHECK_KEY(&each, PMIX_EVENT_CUSTOM_RANGE))
-            read_processes(each.value, named);
-    return named;
-}
-
 // Before the release nothing counts that came over the connection. The end of a job is for a launcher its own, in so
 // many words (standard, "Indirect launch"), where no other job is named.
 void DebuggerProcess::on_notify(const Notify &event) {
@@ -148,8 +141,38 @@ void DebuggerProcess::on_notify(const Notify &event) {
         return;
     }
     if (event.code == PMIX_DEBUGGER_RELEASE)
-        standing_.go_on(meant_by(event), nspace_);
+        note_release(event);
     to_tool(event);
+}
+
+// Who stops where is told when all of them have; not where they are very many.
+void DebuggerProcess::note_ready(const Heard &event) {
+    if (event.code != PMIX_READY_FOR_DEBUG || !standing_.any())
+        return;
+    std::optional<StopPlace> place;
+    std::vector<Process> named;
+    auto info = unpack_info(event.info);
+    for (const auto &each : info ? **info : std::vector<pmix_info_t>()) {
+        if (PMIX_CHECK_KEY(&each, PMIX_BREAKPOINT) && each.value.type == PMIX_STRING && each.value.data.string) {
+            std::string_view at = each.value.data.string;
+            place = at == exec_breakpoint ? StopPlace::exec : at == init_breakpoint ? StopPlace::init : StopPlace::app;
+        } else if (PMIX_CHECK_KEY(&each, PMIX_DEBUG_TARGET)) {
+            read_processes(each.value, named);
+        }
+    }
+    std::vector<Rank> ranks;
+    for (const Process &each : named) {
+        if (each.nspace == nspace_ && !each.wildcard)
+            ranks.push_back(each.rank);
+    }
+    if (place && !ranks.empty())
+        standing_.stand_at(*place, ranks);
+}
+
+void DebuggerProcess::note_release(const Notify &event) {
+    auto info = unpack_info(event.info);
+    if (auto processes = info ? let_go_by((*info)->data(), (*info)->size()) : std::nullopt)
+        standing_.released(*processes, nspace_);
 }
 
 // --- the launcher
@@ -262,7 +285,7 @@ DebuggerServer::Reply DebuggerProcess::noting_who_goes_on(const Call &call, Debu
     if (call.kind == CallKind::spawn)
         note = [this] { standing_.hand_over(); };
     if (call.kind == CallKind::control && resumes(call))
-        note = [this, processes = targets_of(call)] { standing_.go_on(processes, nspace_); };
+        note = [this, processes = targets_of(call)] { standing_.resumed(processes, nspace_); };
     if (!note)
         return reply;
     return [note = std::move(note), reply = std::move(reply)](Answer answer) {
@@ -316,6 +339,7 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
     case Heard::type:
         return with(Heard(), [this](Heard event) {
             note_end(event);
+            note_ready(event);
             server_->tell(std::move(event));
         });
     }

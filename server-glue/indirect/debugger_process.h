@@ -7,10 +7,10 @@
 #pragma once
 
 #include "common/transport/link.h"
+#include "server-glue/debug/standing.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/indirect/debugger_server.h"
 #include "server-glue/indirect/input_relay.h"
-#include "server-glue/indirect/standing.h"
 
 #include <map>
 
@@ -41,6 +41,8 @@ class DebuggerProcess {
     void watch_debugger();
     void told_end();
     void on_call(Call call, DebuggerServer::Reply reply);
+    void note_release(const Notify &event);
+    void note_ready(const Heard &event);
     DebuggerServer::Reply noting_who_goes_on(const Call &call, DebuggerServer::Reply reply);
     void on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply);
     void on_tool_message(std::uint8_t type, const Bytes &payload);

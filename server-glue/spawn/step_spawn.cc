@@ -133,11 +133,13 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     // The answer of a quick job may come behind its end.
     auto target = debug_target_of(request);
     if (auto is_here = of_tools_.connection_of(caller); is_here && !says_nohup(request)) {
+        ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes(), {}};
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-        reply = {[this, caller, is_here, debugged = target ? target->nspace : Bytes(),
-                  waiting](pmix_status_t status, const std::string &nspace) {
-                     if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
-                         of_tools_.runs(nspace, caller, is_here, debugged);
+        reply = {[this, child = std::move(child), waiting](pmix_status_t status, const std::string &nspace) {
+                     ToolChildren::Child running = child;
+                     running.has_ended = children_.ended.contains(nspace);
+                     if (status == PMIX_SUCCESS && (!running.has_ended || !running.debugged.empty()))
+                         of_tools_.runs(nspace, std::move(running));
                      (*waiting)(status, nspace);
                  },
                  PMIX_ERROR, std::string()};

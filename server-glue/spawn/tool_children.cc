@@ -11,12 +11,12 @@ ToolOrigins::IsHere ToolChildren::connection_of(const Process &spawner) const {
     return tools_.is_tool(spawner) ? tools_.connection_of(spawner) : nullptr;
 }
 
-void ToolChildren::runs(const Bytes &nspace, const Process &spawner, ToolOrigins::IsHere is_here,
-                        const Bytes &debugged) {
-    if (!is_here)
-        return;
-    children_[nspace] = {spawner, std::move(is_here), debugged};
+void ToolChildren::runs(const Bytes &nspace, Child child) {
+    const bool has_ended = child.has_ended;
+    children_[nspace] = std::move(child);
     next_look_ = context_.now();
+    if (has_ended)
+        ended(nspace);
 }
 
 void ToolChildren::ended(const Bytes &nspace) {

@@ -19,9 +19,14 @@ class ToolChildren final : public StepService {
 
     // Whether `spawner`, which is about to spawn a job, is connected: null where it is a process of a job.
     ToolOrigins::IsHere connection_of(const Process &spawner) const;
-    // That job of `spawner`, which is there as long as `is_here` says, runs. `debugged`: the job beside which it is, of
-    // debugger daemons, else empty. Nothing is done where there is no connection.
-    void runs(const Bytes &nspace, const Process &spawner, ToolOrigins::IsHere is_here, const Bytes &debugged);
+    struct Child {
+        Process spawner;
+        ToolOrigins::IsHere is_here; // not null
+        Bytes debugged;              // of debugger daemons: the job beside which they are
+        bool has_ended = false;      // only of debugger daemons: what their debugger has paused may stand still
+    };
+    // That job of a tool runs, or debugger daemons have ended so soon.
+    void runs(const Bytes &nspace, Child child);
     void ended(const Bytes &nspace);
 
     TimePoint next_time() const override { return children_.empty() ? TimePoint::max() : next_look_; }
@@ -31,12 +36,6 @@ class ToolChildren final : public StepService {
     // libpmix tells nobody that a tool has gone.
     static constexpr Duration look_again = std::chrono::seconds(1);
 
-    struct Child {
-        Process spawner;
-        ToolOrigins::IsHere is_here;
-        Bytes debugged;
-        bool has_ended = false; // only of debugger daemons: what their debugger has paused may stand still
-    };
     StepContext &context_;
     StepTools &tools_;
     const DebuggerGone debugger_gone_;

@@ -2,10 +2,10 @@
 // directives and input, and whose the debugger is.
 #include "plugins/kit/indirect_launch.h"
 #include "common/base/fd_pair.h"
+#include "server-glue/debug/standing.h"
 #include "server-glue/indirect/debugger_peer.h"
 #include "server-glue/indirect/input_relay.h"
 #include "server-glue/indirect/launch_wishes.h"
-#include "server-glue/indirect/standing.h"
 #include "server-glue/library/info_list.h"
 
 #include "test/unit/check.h"
@@ -39,29 +39,56 @@ void who_was_let_go_does_not_stand(void **) {
     assert_false(Standing().any());
     assert_false(standing("").any());
     auto some = standing("init=0-2");
-    some.go_on(ranks_of_job({1}), "job");
+    some.released(ranks_of_job({1}), "job");
     assert_true(some.any());
-    some.go_on({{"other", 0, true}, {"other", 0, false}, {"other", 2, false}}, "job");
+    some.released({{"other", 0, true}, {"other", 0, false}, {"other", 2, false}}, "job");
     assert_true(some.any());
-    some.go_on(ranks_of_job({0, 2, 9}), "job");
+    some.released(ranks_of_job({0, 2, 9}), "job");
     assert_false(some.any());
     auto all = standing("init=all"); // of how many is not known
-    all.go_on(ranks_of_job({0, 1}), "job");
+    all.released(ranks_of_job({0, 1}), "job");
     assert_true(all.any());
-    all.go_on({{"job", 0, true}}, "job");
+    all.released({{"job", 0, true}}, "job");
     assert_false(all.any());
+    auto told = standing("init=all"); // until they have stopped
+    told.released(ranks_of_job({0}), "job");
+    told.stand_at(StopPlace::exec, {0, 1, 2});
+    told.stand_at(StopPlace::init, {0, 1, 2});
+    told.released(ranks_of_job({1}), "job");
+    assert_true(told.any());
+    told.released(ranks_of_job({2}), "job");
+    assert_false(told.any());
+}
+
+void a_resume_lets_go_from_the_first_instruction_alone(void **) {
+    auto both = standing("exec=0;init=0-1");
+    both.resumed({}, "job");
+    both.resumed({}, "job"); // they have gone on already
+    assert_true(both.any());
+    both.released(ranks_of_job({0, 1}), "job");
+    assert_false(both.any());
+    auto exec = standing("exec=0-1");
+    exec.resumed(ranks_of_job({1}), "job");
+    assert_true(exec.any());
+    exec.resumed({{"job", 0, true}}, "job");
+    assert_false(exec.any());
 }
 
 void from_each_place_once(void **) {
     auto twice = standing("exec=all;init=1-2");
-    twice.go_on({}, "job");
+    twice.released({}, "job");
     assert_true(twice.any());
-    twice.go_on(ranks_of_job({1, 1}), "job");
+    twice.released(ranks_of_job({1, 1}), "job");
     assert_true(twice.any());
-    twice.go_on(ranks_of_job({2}), "job");
+    twice.released(ranks_of_job({2}), "job");
     assert_false(twice.any());
-    twice.go_on({}, "job");
+    twice.released({}, "job");
     assert_false(twice.any());
+    auto apart = standing("exec=0,5;init=1-5"); // each at its own
+    apart.released({}, "job");
+    assert_true(apart.any());
+    apart.released(ranks_of_job({5}), "job");
+    assert_false(apart.any());
     auto handed = standing("exec=all;init=all");
     handed.hand_over();
     assert_false(handed.any());
@@ -381,6 +408,7 @@ int main() {
     std::signal(SIGPIPE, SIG_IGN); // as the program has it
     const CMUnitTest tests[] = {
         cmocka_unit_test(who_was_let_go_does_not_stand),
+        cmocka_unit_test(a_resume_lets_go_from_the_first_instruction_alone),
         cmocka_unit_test(from_each_place_once),
         cmocka_unit_test(a_release_says_where_and_how),
         cmocka_unit_test(the_exit_code_is_the_last_word),

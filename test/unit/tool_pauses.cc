@@ -26,11 +26,23 @@ std::string taken(ToolPauses &pauses, const Process &of, const Bytes &nspace = "
 void what_a_tool_has_paused_is_its_own(void **) {
     ToolPauses pauses;
     pauses.note(tool, true, {one(3), one(1)}, {SIGSTOP});
-    pauses.note(other, true, {all}, {SIGTERM, SIGSTOP});
     assert_string_equal(taken(pauses, tool, "another").c_str(), "");
+    assert_string_equal(taken(pauses, other).c_str(), "");
     assert_string_equal(taken(pauses, tool).c_str(), "job 1;job 3;");
     assert_string_equal(taken(pauses, tool).c_str(), "");
+    pauses.note(other, true, {all}, {SIGTERM, SIGSTOP});
     assert_string_equal(taken(pauses, other).c_str(), "job all;");
+}
+
+void what_another_one_has_paused_too_stays(void **) {
+    ToolPauses pauses;
+    pauses.note(tool, true, {one(3), one(1)}, {SIGSTOP});
+    pauses.note(other, true, {one(3), one(4)}, {SIGSTOP});
+    assert_string_equal(taken(pauses, tool).c_str(), "job 1;");
+    assert_string_equal(taken(pauses, other).c_str(), "job 3;job 4;");
+    pauses.note(tool, true, {one(1)}, {SIGSTOP});
+    pauses.note(other, true, {all}, {SIGSTOP});
+    assert_string_equal(taken(pauses, tool).c_str(), "");
 }
 
 void other_signals_and_processes_pause_nothing_for_it(void **) {
@@ -53,6 +65,12 @@ void whoever_lets_go_on_lets_go_on(void **) {
     assert_string_equal(taken(pauses, tool).c_str(), "job all;");
     pauses.note(tool, true, {all}, {SIGSTOP, SIGCONT});
     assert_string_equal(taken(pauses, tool).c_str(), "");
+    for (const auto &whom : {std::vector<Process>{}, std::vector<Process>{all}}) { // a debugger's release
+        pauses.note(tool, true, {one(1)}, {SIGSTOP});
+        assert_true(pauses.any());
+        pauses.go_on(whom);
+        assert_false(pauses.any());
+    }
 }
 
 void it_is_bounded(void **) {
@@ -61,9 +79,9 @@ void it_is_bounded(void **) {
         pauses.note(tool, true, {one(rank)}, {SIGSTOP});
     assert_string_equal(taken(pauses, tool).c_str(), "job all;");
     for (std::size_t i = 0; i <= ToolPauses::most_jobs; ++i)
-        pauses.note({"tool", static_cast<Rank>(i), false}, true, {all}, {SIGSTOP});
-    assert_string_equal(taken(pauses, tool).c_str(), "");
-    assert_string_equal(taken(pauses, {"tool", 1, false}).c_str(), "job all;");
+        pauses.note(tool, true, {{"job" + std::to_string(i), 0, true}}, {SIGSTOP});
+    assert_string_equal(taken(pauses, tool, "job0").c_str(), "");
+    assert_string_equal(taken(pauses, tool, "job1").c_str(), "job1 all;");
 }
 
 } // namespace
@@ -71,6 +89,7 @@ void it_is_bounded(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_a_tool_has_paused_is_its_own),
+        cmocka_unit_test(what_another_one_has_paused_too_stays),
         cmocka_unit_test(other_signals_and_processes_pause_nothing_for_it),
         cmocka_unit_test(whoever_lets_go_on_lets_go_on),
         cmocka_unit_test(it_is_bounded),

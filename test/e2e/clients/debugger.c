@@ -41,7 +41,7 @@ static struct {
     struct {
         pmix_nspace_t nspace;
         int code, first; /* a rank; -1: nobody is named */
-    } ends[64];
+    } ends[512];         /* with those of earlier jobs, which libpmix keeps for who comes later */
     unsigned ended;
 } heard;
 
