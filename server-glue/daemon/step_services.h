@@ -45,7 +45,11 @@ struct StepServices {
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
           children_io(context, tools, session),
           tool_children(context, tools,
-                        [this](const Process &tool, const Bytes &nspace) { control.debugger_gone(tool, nspace); }),
+                        {[this](const Process &tool, const Bytes &nspace) { control.debugger_gone(tool, nspace); },
+                         [this](const Bytes &nspace) {
+                             if (!spawn.has_lasting_daemons(nspace))
+                                 debug.let_go(nspace);
+                         }}),
           children_ends(context, children), spawn_places(context, tool_children),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends,
                 spawn_places),

@@ -97,6 +97,16 @@ void StepDebug::release(Rank rank) {
     events_.deliver(notice);
 }
 
+void StepDebug::let_go(const std::string &nspace) {
+    if (!context_.library) // which packs
+        return context_.when_library([this, nspace] { let_go(nspace); });
+    auto event = release_of_job(nspace, {context_.step.server_nspace(), context_.self(), false});
+    if (!event)
+        return context_.log.error("the processes of {} cannot be released: {}", printable(nspace),
+                                  event.failure().text);
+    events_.tell_job(std::move(*event));
+}
+
 bool StepDebug::wants_event(pmix_status_t code, const Bytes &) const {
     return code == PMIX_DEBUGGER_RELEASE && !standing_.empty();
 }

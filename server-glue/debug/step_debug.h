@@ -18,6 +18,9 @@ class StepDebug final : public StepService, private StopPort {
     // once, with whether it has.
     void await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bool)> stands);
 
+    // Whoever has had processes of that other job stop has gone: they go on.
+    void let_go(const std::string &nspace);
+
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;

@@ -56,6 +56,16 @@ std::optional<Process> debug_target_of(const wire::SpawnRequest &request) {
     return found;
 }
 
+bool has_stops(const wire::SpawnRequest &request) {
+    auto in = [](const Directives &directives) {
+        return std::any_of(directives.begin(), directives.end(), [](const auto &d) {
+            return is_stop(d) && (d.kind != static_cast<std::uint8_t>(SpawnValue::flag) || d.number != 0);
+        });
+    };
+    return in(request.directives) ||
+           std::any_of(request.apps.begin(), request.apps.end(), [&](const auto &app) { return in(app.directives); });
+}
+
 std::vector<wire::TargetHost> target_hosts(const StepInfo &target, const Process &which) {
     std::vector<wire::TargetHost> out;
     if (!which.wildcard) {

@@ -14,6 +14,9 @@ namespace pmixhost {
 // PMIX_DEBUG_TARGET, of the whole request or of a program; nothing where there is none, or its value is no process.
 std::optional<Process> debug_target_of(const wire::SpawnRequest &request);
 
+// Shall processes of this request stop for a debugger?
+bool has_stops(const wire::SpawnRequest &request);
+
 // The hosts where the target has processes, each with how many: `rank` or, with the wildcard, all.
 std::vector<wire::TargetHost> target_hosts(const StepInfo &target, const Process &which);
 

@@ -132,8 +132,10 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     }
     // The answer of a quick job may come behind its end.
     auto target = debug_target_of(request);
-    if (auto is_here = of_tools_.connection_of(caller); is_here && !says_nohup(request)) {
-        ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes(), {}};
+    const bool goes_on = says_nohup(request), stands = !target && has_stops(request);
+    if (auto is_here = of_tools_.connection_of(caller); is_here && (!goes_on || stands)) {
+        ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes()};
+        child.goes_on = goes_on;
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
         reply = {[this, child = std::move(child), waiting](pmix_status_t status, const std::string &nspace) {
                      ToolChildren::Child running = child;
@@ -265,6 +267,11 @@ void StepSpawn::on_job_event(const wire::JobEvent &job) {
         tell_of(job, first);
         let_go(job.nspace, stay);
     });
+}
+
+bool StepSpawn::has_lasting_daemons(const Bytes &nspace) const {
+    auto [first, last] = debuggers_.equal_range(nspace);
+    return std::any_of(first, last, [this](const auto &entry) { return !of_tools_.has(entry.second); });
 }
 
 // As if the other namespace had sent it: to every host of this step.

@@ -24,6 +24,8 @@ class StepSpawn final : public StepService {
               ChildrenEnds &ends, SpawnPlaces &places);
 
     void spawn(SpawnAsk ask);
+    // Of those beside that job, which processes of this host have spawned: are there any that go on without their tool?
+    bool has_lasting_daemons(const Bytes &nspace) const;
     // This daemon leaves. `badly`: children that share its fate shall end too.
     void on_leaving(bool badly) override;
 

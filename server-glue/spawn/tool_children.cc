@@ -4,6 +4,7 @@
 #include "common/wire/spawn_messages.h"
 
 #include <algorithm>
+#include <pmix_common.h>
 
 namespace pmixhost {
 
@@ -35,20 +36,44 @@ void ToolChildren::ended(const Bytes &nspace) {
         child->second.has_ended = true;
 }
 
+// All who were to stop somewhere in that job have: it tells its spawner.
+bool ToolChildren::wants_event(pmix_status_t code, const Bytes &source) const {
+    auto child = children_.find(source);
+    return code == PMIX_READY_FOR_DEBUG && child != children_.end() && child->second.is_alone;
+}
+
+void ToolChildren::on_event(pmix_status_t, const Process &source, const InfoList &) {
+    debugged_.let_go(source.nspace);
+}
+
+TimePoint ToolChildren::next_time() const {
+    bool any =
+        std::any_of(children_.begin(), children_.end(), [](const auto &child) { return !child.second.is_alone; });
+    return any ? next_look_ : TimePoint::max();
+}
+
 void ToolChildren::on_time(TimePoint now) {
     if (children_.empty() || now < next_look_)
         return;
     next_look_ = now + look_again;
+    // First, while it is known whose daemons end with their tool.
+    for (auto &[nspace, of] : children_) {
+        if (!of.goes_on || of.is_alone || of.is_here())
+            continue;
+        context_.log.info("the tool that has spawned {} has gone: who stands in it goes on", nspace);
+        of.is_alone = true;
+        debugged_.let_go(nspace);
+    }
     std::erase_if(children_, [&](const auto &child) {
         const auto &[nspace, of] = child;
-        if (of.is_here())
+        if (of.goes_on || of.is_here())
             return false;
         if (!of.has_ended) {
             context_.log.info("the tool that has spawned {} has gone: it is ended", nspace);
             context_.send(context_.launcher_peer(), wire::EndChild{nspace});
         }
         if (!of.debugged.empty())
-            debugger_gone_(of.spawner, of.debugged);
+            debugged_.debugger_gone(of.spawner, of.debugged);
         return true;
     });
 }

@@ -1,6 +1,7 @@
 // The jobs that tools have spawned: each ends when its tool disconnects, unless it was asked to go on (PMIX_NOHUP;
-// standard, "Tools and Debuggers"). What a debugger had stopped would otherwise stand for ever, and so would what it
-// has paused of a job that runs: with its daemons it lets go of that. In the loop's thread.
+// standard, "Tools and Debuggers"); then nobody in it stands any more. What a debugger had stopped would otherwise
+// stand for ever, and so would what it has paused of a job that runs: with its daemons it lets go of that. In the
+// loop's thread.
 #pragma once
 
 #include "server-glue/tool_access/step_tools.h"
@@ -12,10 +13,14 @@ namespace pmixhost {
 class ToolChildren final : public StepService {
   public:
     // `tool`, whose debugger daemons were beside `debugged`, has gone.
-    using DebuggerGone = std::function<void(const Process &tool, const Bytes &debugged)>;
+    struct Debugged {
+        std::function<void(const Process &tool, const Bytes &debugged)> debugger_gone;
+        // Whoever stands in that job now is let go; not while debugger daemons see to it that go on without their tool.
+        std::function<void(const Bytes &nspace)> let_go;
+    };
 
-    ToolChildren(StepContext &context, StepTools &tools, DebuggerGone debugger_gone)
-        : StepService(context.services), context_(context), tools_(tools), debugger_gone_(std::move(debugger_gone)) {}
+    ToolChildren(StepContext &context, StepTools &tools, Debugged debugged)
+        : StepService(context.services), context_(context), tools_(tools), debugged_(std::move(debugged)) {}
 
     // Whether `spawner`, which is about to spawn a job, is connected: null where it is a process of a job.
     ToolOrigins::IsHere connection_of(const Process &spawner) const;
@@ -23,14 +28,20 @@ class ToolChildren final : public StepService {
         Process spawner;
         ToolOrigins::IsHere is_here; // not null
         Bytes debugged;              // of debugger daemons: the job beside which they are
+        bool goes_on = false;        // without its tool, which has it stop: then whoever comes to stand is let go
+        bool is_alone = false;       // its tool has gone
         bool has_ended = false;      // only of debugger daemons: what their debugger has paused may stand still
     };
     // That job of a tool runs, or debugger daemons have ended so soon.
     void runs(const Bytes &nspace, Child child);
     void ended(const Bytes &nspace);
+    // Is that one of these?
+    bool has(const Bytes &nspace) const { return children_.contains(nspace); }
 
-    TimePoint next_time() const override { return children_.empty() ? TimePoint::max() : next_look_; }
+    TimePoint next_time() const override;
     void on_time(TimePoint now) override;
+    bool wants_event(pmix_status_t code, const Bytes &source) const override;
+    void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 
   private:
     // libpmix tells nobody that a tool has gone.
@@ -38,7 +49,7 @@ class ToolChildren final : public StepService {
 
     StepContext &context_;
     StepTools &tools_;
-    const DebuggerGone debugger_gone_;
+    const Debugged debugged_;
     std::map<Bytes, Child> children_;
     TimePoint next_look_{};
 };

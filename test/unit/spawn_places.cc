@@ -111,7 +111,8 @@ struct World {
         mesh = make_mesh(0, {});
         context->mesh = mesh.get();
         tools.emplace(*context);
-        children.emplace(*context, *tools, [](const Process &, const Bytes &) {});
+        children.emplace(*context, *tools,
+                         ToolChildren::Debugged{[](const Process &, const Bytes &) {}, [](const Bytes &) {}});
         places.emplace(*context, *children);
         ToolVisitor visitor;
         visitor.nspace = "tool";

@@ -1,7 +1,7 @@
 /* A debugger as the standard has it: starts a job that stops, or attaches to one, starts its daemons beside it, which
  * look at the processes of their host and let them go, and hears of the ends.
  * usage: debugger [WORD ...]
- *        stop=exec|init|no   of the job [init]
+ *        stop=exec|init|both|no   of the job [init]; both: first at exec
  *        np=N program=PATH   its processes [4] and program [this one, "child"]
  *        target=NS           no job is started: this one is debugged
  *        rank=N              of it [all]
@@ -11,7 +11,9 @@
  *        status=NAME         what the start of the daemons shall end with [PMIX_SUCCESS]
  *        tells=all|bad       of the job's processes: their ends are told, "gone RANK:CODE ..."
  *        logs=all|bad        and are lines for the user
- *        die                 kills itself as soon as the job has stopped
+ *        nohup               the job goes on without it (PMIX_NOHUP)
+ *        lets                lets the job go as soon as it has stopped
+ *        die                 kills itself then
  *        pause               the target is paused before its daemons start, by PMIx_Job_control
  *        resume              and it goes on by PMIX_JOB_CTRL_RESUME; else by PMIX_DEBUGGER_RELEASE, as any other
  *        dies                kills itself when the daemons run; dies=behind: when they have ended
@@ -30,7 +32,7 @@ enum { MAX_HOSTS = 16 };
 static struct {
     const char *stop, *target, *program, *daemon, *status, *tells, *logs;
     char *self;
-    int np, rank, node, proc, ppr, cospawn, die, dies, behind, pause, resume, after;
+    int np, rank, node, proc, ppr, cospawn, nohup, lets, die, dies, behind, pause, resume, after;
 } ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
 
 static struct {
@@ -318,9 +320,13 @@ static void start_job(void) {
     pmix_app_t apps[2];
     pmix_status_t rc;
     PMIX_INFO_LIST_START(list);
-    if (strcmp(ask.stop, "no"))
-        add(list, !strcmp(ask.stop, "exec") ? PMIX_DEBUG_STOP_ON_EXEC : PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
+    if (!strcmp(ask.stop, "exec") || !strcmp(ask.stop, "both"))
+        add(list, PMIX_DEBUG_STOP_ON_EXEC, NULL, PMIX_BOOL);
+    if (!strcmp(ask.stop, "init") || !strcmp(ask.stop, "both"))
+        add(list, PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
     add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
+    if (ask.nohup)
+        add(list, PMIX_NOHUP, NULL, PMIX_BOOL);
     if (ask.tells) {
         bool all = !strcmp(ask.tells, "all");
         add(list, all ? PMIX_NOTIFY_PROC_TERMINATION : PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, NULL, PMIX_BOOL);
@@ -385,6 +391,8 @@ static void read_word(const char *word) {
             *texts[i] = word + strlen(keys[i]);
     ask.ppr |= !strcmp(word, "ppr");
     ask.cospawn |= !strcmp(word, "cospawn");
+    ask.nohup |= !strcmp(word, "nohup");
+    ask.lets |= !strcmp(word, "lets");
     ask.die |= !strcmp(word, "die");
     ask.dies |= !strcmp(word, "dies");
     ask.behind |= !strcmp(word, "dies=behind");
@@ -420,6 +428,10 @@ int main(int argc, char **argv) {
             wait_for_count(&heard.ready, 1, "PMIX_READY_FOR_DEBUG");
             say("stops at %s", heard.place);
         }
+        if (ask.lets)
+            release(heard.of_job);
+        if (ask.lets)
+            print_table(heard.of_job); /* answered behind it */
         if (ask.die)
             raise(SIGKILL);
         if (!ask.cospawn)

@@ -144,6 +144,32 @@ touch "$test_dir/go"
 ok "one that was asked to go on does" until_true 30 test -e "$test_dir/went-on"
 ok "and ends by itself" until_true 30 nothing_else
 
+# What shall go on without it does so: nobody else would let it go where it stands, now or at the next place, and where
+# it runs nothing ends it.
+printf '#!/bin/sh\n: >"outlived.$PMIX_RANK"\nuntil [ -e outlive ]; do sleep 0.1; done\n' >"$test_dir/outlives.sh"
+chmod 755 "$test_dir/outlives.sh"
+well_ended() { grep -c '^ok [0-2]$' "$test_dir/host.out"; } # of its own processes, in all
+for how in init both; do
+    before=$(well_ended)
+    debugs nohup stop=$how np=3 die
+    is "$how: it is killed, and its job shall go on" "$status" 137
+    ok "$how: which it does, to its end" until_true 30 eval '(($(well_ended) == before + 3))'
+    ok "$how: and is over" until_true 30 nothing_else || diag "left: $(steps)"
+done
+for how in stands runs; do
+    rm -f "$test_dir"/outlive "$test_dir"/outlived.*
+    let=()
+    [[ $how == stands ]] || let=(lets)
+    debugs nohup stop=exec np=3 program="$test_dir/outlives.sh" "${let[@]}" die
+    is "$how: it is killed, and its job shall go on" "$status" 137
+    ok "$how: which it does" until_true 30 up outlived 3
+    going=$(sed -n 's/^job //p' <<<"$output")
+    debugs die
+    ok "$how: and still when that of another one has been ended" until_true 30 only_that || diag "left: $(steps)"
+    touch "$test_dir/outlive"
+    ok "$how: until its own end" until_true 30 nothing_else
+done
+
 # Another one, when its daemons hold the job; and daemons that die.
 hold=yes
 debugs node=1 dies
