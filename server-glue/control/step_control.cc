@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fmt/ranges.h>
+#include <pmix.h>
 
 namespace pmixhost {
 

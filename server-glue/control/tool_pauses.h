@@ -6,8 +6,8 @@
 #include "server-glue/core/signature.h"
 
 #include <deque>
-#include <map>
 #include <set>
+#include <vector>
 
 namespace pmixhost {
 

@@ -2,6 +2,7 @@
 // and what is taken over for them goes nowhere else. Pure.
 #pragma once
 
+#include "common/job/job_map.h"
 #include "common/wire/iof_messages.h"
 
 #include <map>

@@ -6,14 +6,16 @@
 
 #include "server-glue/tool_access/step_tools.h"
 
+#include <functional>
 #include <map>
 
 namespace pmixhost {
 
 class ToolChildren final : public StepService {
   public:
-    // `tool`, whose debugger daemons were beside `debugged`, has gone.
+    // What becomes of jobs that a debugger has had stop, or has come to, when it has gone.
     struct Debugged {
+        // `tool`, whose debugger daemons were beside `debugged`, has gone.
         std::function<void(const Process &tool, const Bytes &debugged)> debugger_gone;
         // Whoever stands in that job now is let go; not while debugger daemons see to it that go on without their tool.
         std::function<void(const Bytes &nspace)> let_go;
