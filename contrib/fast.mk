@@ -76,9 +76,9 @@ jumbo/common-transport.cc: common/local.mk contrib/fast.mk
 jumbo/common-rest.cc: common/local.mk common/config.mk contrib/fast.mk
 	$(jumbo) $(filter-out $(common_config) $(common_transport),$(common_libcommon_files))
 
-glue_daemon = server-glue/daemon/%.cc
+glue_daemon = server-glue/daemon/%.cc server-glue/evidence/%.cc
 glue_upcalls = server-glue/%_upcall.cc server-glue/%_upcalls.cc
-glue_library = server-glue/library/%.cc
+glue_library = server-glue/library/%.cc server-glue/guard/%.cc
 glue_spawn = server-glue/spawn/%.cc server-glue/tasks/%.cc server-glue/rm/%.cc
 glue_collective = server-glue/collective/%.cc server-glue/core/%.cc server-glue/modex/%.cc server-glue/groups/%.cc
 glue_events = server-glue/events/%.cc server-glue/control/%.cc

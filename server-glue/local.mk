@@ -32,12 +32,12 @@ server_glue_libglue_files = \
 	server-glue/cross_job/cross_job_registry.h server-glue/cross_job/cross_job_registry.cc \
 	server-glue/cross_job/namespace_asks.h server-glue/cross_job/namespace_asks.cc \
 	server-glue/cross_job/step_finder.h server-glue/cross_job/step_finder.cc \
-	server-glue/daemon/central_server.h server-glue/daemon/central_server.cc server-glue/daemon/evidence.h \
-	server-glue/daemon/evidence.cc server-glue/daemon/launcher_server.h \
+	server-glue/daemon/central_server.h server-glue/daemon/central_server.cc \
+	server-glue/daemon/launcher_server.h \
 	server-glue/daemon/launcher_server.cc server-glue/daemon/library_holder.h \
-	server-glue/daemon/library_holder.cc server-glue/daemon/own_evidence.h \
+	server-glue/daemon/library_holder.cc \
 	server-glue/daemon/module_table.h server-glue/daemon/module_table.cc \
-	server-glue/daemon/own_evidence.cc server-glue/daemon/private_directory.h \
+	server-glue/daemon/private_directory.h \
 	server-glue/daemon/private_directory.cc server-glue/daemon/role_process.h \
 	server-glue/daemon/role_process.cc server-glue/daemon/session_server.h \
 	server-glue/daemon/session_server.cc server-glue/daemon/step_ending.h server-glue/daemon/step_ending.cc server-glue/daemon/step_peers.h \
@@ -51,6 +51,8 @@ server_glue_libglue_files = \
 	server-glue/debug/release.h server-glue/debug/release.cc \
 	server-glue/debug/standing.h server-glue/debug/standing.cc \
 	server-glue/debug/step_debug.h server-glue/debug/step_debug.cc \
+	server-glue/evidence/evidence.h server-glue/evidence/evidence.cc \
+	server-glue/evidence/own_evidence.h server-glue/evidence/own_evidence.cc \
 	server-glue/events/parent_news.h server-glue/events/parent_news.cc \
 	server-glue/events/monitors.h server-glue/events/notify_ask.h server-glue/events/notify_upcall.cc \
 	server-glue/events/event_service.h server-glue/events/event_service.cc server-glue/events/host_events.h \
@@ -63,6 +65,14 @@ server_glue_libglue_files = \
 	server-glue/groups/group_parts.h server-glue/groups/group_parts.cc server-glue/groups/group_registry.h \
 	server-glue/groups/group_registry.cc server-glue/groups/member_list.h server-glue/groups/member_list.cc \
 	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
+	server-glue/guard/connection_guard.h server-glue/guard/connection_guard.cc \
+	server-glue/guard/descriptor_range.h server-glue/guard/descriptor_range.cc \
+	server-glue/guard/hello.h server-glue/guard/hello.cc \
+	server-glue/guard/hello_directives.h server-glue/guard/hello_directives.cc \
+	server-glue/guard/hello_peek.h server-glue/guard/hello_peek.cc \
+	server-glue/guard/listener_takeover.h server-glue/guard/listener_takeover.cc \
+	server-glue/guard/remote_hello.h server-glue/guard/remote_hello.cc \
+	server-glue/guard/tool_visitor.h \
 	server-glue/iof/children_io.h server-glue/iof/children_io.cc server-glue/iof/tool_pace.h \
 	server-glue/iof/output_forward.h server-glue/iof/output_forward.cc \
 	server-glue/iof/iof_ask.h server-glue/iof/iof_upcall.cc \
@@ -77,22 +87,17 @@ server_glue_libglue_files = \
 	server-glue/iof/rm_output_copy.h server-glue/iof/rm_output_copy.cc \
 	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \
 	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \
-	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \
-	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
 	server-glue/library/expected_environment.h server-glue/library/expected_environment.cc \
 	server-glue/library/given_environment.h server-glue/library/given_environment.cc \
 	server-glue/library/library_version.h \
 	server-glue/library/library_version.cc \
-	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
-	server-glue/library/hello_directives.h server-glue/library/hello_directives.cc \
-	server-glue/library/hello_peek.h server-glue/library/hello_peek.cc \
-	server-glue/library/remote_hello.h server-glue/library/remote_hello.cc \
+	server-glue/library/info_list.h \
 	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
 	server-glue/library/library_thread.h server-glue/library/library_thread.cc \
 	server-glue/library/library_watch.h server-glue/library/library_watch.cc \
-	server-glue/library/library_watchdog.h server-glue/library/listener_takeover.h \
-	server-glue/library/listener_takeover.cc server-glue/library/pmix_library.h \
+	server-glue/library/library_watchdog.h \
+	server-glue/library/pmix_library.h \
 	server-glue/library/pmix_library.cc server-glue/library/replies.h server-glue/library/upcall_handlers.h \
 	server-glue/library/member_data.h server-glue/library/member_data.cc \
 	server-glue/library/unmended_faults.h server-glue/library/unmended_faults.cc \
@@ -155,7 +160,7 @@ server_glue_libglue_files = \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc \
 	server-glue/tool_access/relay.h server-glue/tool_access/relay.cc server-glue/tool_access/step_desks.h \
 	server-glue/tool_access/step_desks.cc server-glue/tool_access/tool_origins.h \
-	server-glue/tool_access/tool_origins.cc server-glue/library/tool_visitor.h \
+	server-glue/tool_access/tool_origins.cc \
 	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
 	server-glue/daemon/desk_visits.h server-glue/daemon/desk_visits.cc \
 	server-glue/daemon/desk_lobbies.h server-glue/daemon/desk_lobbies.cc \
@@ -206,8 +211,8 @@ PMIX_INTERNALS_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS) -I$(top_srcdir)/server-g
 server_glue_libmended_la_CPPFLAGS = $(PMIX_INTERNALS_CPPFLAGS)
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
-server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/library/timer_guard.cc \
-	server-glue/library/listener_interposition.cc server-glue/library/reply_interposition.cc \
+server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/guard/timer_guard.cc \
+	server-glue/guard/listener_interposition.cc server-glue/guard/reply_interposition.cc \
 	server-glue/library/host_query.h server-glue/library/query_interposition.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
@@ -220,32 +225,32 @@ server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue
 	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
 	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
-	server-glue/library/hello.h server-glue/library/hello.cc \
-	server-glue/library/hello_directives.h server-glue/library/hello_directives.cc \
-	server-glue/library/hello_peek.h server-glue/library/hello_peek.cc \
-	server-glue/library/remote_hello.h server-glue/library/remote_hello.cc \
+	server-glue/guard/hello.h server-glue/guard/hello.cc \
+	server-glue/guard/hello_directives.h server-glue/guard/hello_directives.cc \
+	server-glue/guard/hello_peek.h server-glue/guard/hello_peek.cc \
+	server-glue/guard/remote_hello.h server-glue/guard/remote_hello.cc \
 	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc \
 	server-glue/gate/visit_door.cc server-glue/gate/visit_limits.cc
 server_glue_pmixhost_gate_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_pmixhost_gate_LDADD = common/libcommon.la $(FMT_LIBS)
 
-# The program that looks at a daemon that stands still (server-glue/daemon/evidence.h). It is a program so that it can
+# The program that looks at a daemon that stands still (server-glue/evidence/evidence.h). It is a program so that it can
 # be killed, and so that nothing else is linked with libdw.
 noinst_LTLIBRARIES += server-glue/libevidence.la
 server_glue_libevidence_files = \
-	server-glue/daemon/backtrace.h server-glue/daemon/backtrace.cc \
-	server-glue/daemon/evidence_file.h server-glue/daemon/evidence_file.cc \
-	server-glue/daemon/evidence_report.h server-glue/daemon/evidence_report.cc \
-	server-glue/daemon/memory_map.h server-glue/daemon/memory_map.cc \
-	server-glue/daemon/socket_list.h server-glue/daemon/socket_list.cc \
-	server-glue/daemon/stopped_thread.h server-glue/daemon/stopped_thread.cc \
-	server-glue/daemon/syscall_names.h server-glue/daemon/syscall_names.cc \
-	server-glue/daemon/thread_snapshot.h server-glue/daemon/thread_snapshot.cc
+	server-glue/evidence/backtrace.h server-glue/evidence/backtrace.cc \
+	server-glue/evidence/evidence_file.h server-glue/evidence/evidence_file.cc \
+	server-glue/evidence/evidence_report.h server-glue/evidence/evidence_report.cc \
+	server-glue/evidence/memory_map.h server-glue/evidence/memory_map.cc \
+	server-glue/evidence/socket_list.h server-glue/evidence/socket_list.cc \
+	server-glue/evidence/stopped_thread.h server-glue/evidence/stopped_thread.cc \
+	server-glue/evidence/syscall_names.h server-glue/evidence/syscall_names.cc \
+	server-glue/evidence/thread_snapshot.h server-glue/evidence/thread_snapshot.cc
 server_glue_libevidence_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(LIBDW_CFLAGS)
 server_glue_libevidence_la_LIBADD = $(LIBDW_LIBS)
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-evidence
-server_glue_pmixhost_evidence_SOURCES = server-glue/daemon/evidence_program.cc \
+server_glue_pmixhost_evidence_SOURCES = server-glue/evidence/evidence_program.cc \
 	common/base/result.cc common/base/small_file.cc
 server_glue_pmixhost_evidence_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
@@ -274,6 +279,6 @@ server_glue_libindirect_la_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_libindirect_la_LIBADD = server-glue/libglue.la
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-indirect
 server_glue_pmixhost_indirect_SOURCES = server-glue/indirect/indirect_program.cc \
-	server-glue/library/listener_interposition.cc
+	server-glue/guard/listener_interposition.cc
 server_glue_pmixhost_indirect_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhost_indirect_LDADD = server-glue/libindirect.la

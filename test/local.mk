@@ -111,7 +111,7 @@ test_unit_library_watch_SOURCES = test/unit/library_watch.cc
 test_unit_library_watch_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_library_watch_LDADD = $(GLUE_TEST_LDADD)
 # With the guard, as pmixhostd is, and a module, as backends are.
-test_unit_timer_guard_SOURCES = test/unit/timer_guard.cc server-glue/library/timer_guard.cc
+test_unit_timer_guard_SOURCES = test/unit/timer_guard.cc server-glue/guard/timer_guard.cc
 test_unit_timer_guard_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_timer_guard_LDADD = common/libcommon.la $(CMOCKA_LIBS) -ldl
 test_unit_timer_guard_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
@@ -371,12 +371,12 @@ test_unit_hello_SOURCES = test/unit/hello.cc
 test_unit_hello_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_hello_LDADD = $(GLUE_TEST_LDADD)
 # With the guard, as pmixhostd is; libpmix is the test's own.
-test_unit_step_server_SOURCES = test/unit/step_server.cc server-glue/library/listener_interposition.cc
+test_unit_step_server_SOURCES = test/unit/step_server.cc server-glue/guard/listener_interposition.cc
 test_unit_step_server_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_step_server_LDADD = $(GLUE_TEST_LDADD)
 test_unit_step_server_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 # Likewise, with the real libpmix.
-test_unit_expected_environment_SOURCES = test/unit/expected_environment.cc server-glue/library/listener_interposition.cc
+test_unit_expected_environment_SOURCES = test/unit/expected_environment.cc server-glue/guard/listener_interposition.cc
 test_unit_expected_environment_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_expected_environment_LDADD = $(GLUE_TEST_LDADD)
 test_unit_expected_environment_LDFLAGS = $(AM_LDFLAGS) -export-dynamic

@@ -4,7 +4,7 @@
 #include "common/rendezvous/desk_word.h"
 #include "common/text/printable.h"
 #include "server-glue/gate/desk_channel.h"
-#include "server-glue/library/remote_hello.h"
+#include "server-glue/guard/remote_hello.h"
 
 #include <algorithm>
 #include <sys/socket.h>

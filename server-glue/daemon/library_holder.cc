@@ -4,10 +4,10 @@
 #include "server-glue/daemon/module_table.h"
 #include "server-glue/debug/stop_ask.h"
 #include "server-glue/events/monitors.h"
+#include "server-glue/guard/listener_takeover.h"
 #include "server-glue/iof/step_iof.h"
 #include "server-glue/library/expected_environment.h"
 #include "server-glue/library/given_environment.h"
-#include "server-glue/library/listener_takeover.h"
 #include "server-glue/library/pmix_library.h"
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 // needs it. Nobody is let in before it knows the tasks that were let go.
 #pragma once
 
-#include "server-glue/daemon/own_evidence.h"
+#include "server-glue/evidence/own_evidence.h"
+#include "server-glue/guard/tool_visitor.h"
 #include "server-glue/library/library_watch.h"
-#include "server-glue/library/tool_visitor.h"
 #include "server-glue/step/step_context.h"
 
 namespace pmixhost {

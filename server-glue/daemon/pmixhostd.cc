@@ -20,7 +20,7 @@
 #include "server-glue/daemon/role_process.h"
 #include "server-glue/daemon/step_server.h"
 #include "server-glue/daemon/supervisor.h"
-#include "server-glue/library/descriptor_range.h"
+#include "server-glue/guard/descriptor_range.h"
 #include "server-glue/library/expected_environment.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/unmended_faults.h"

@@ -2,8 +2,8 @@
 #include "server-glue/daemon/remote_tools.h"
 
 #include "common/peer/peer_address.h"
-#include "server-glue/library/hello_peek.h"
-#include "server-glue/library/remote_hello.h"
+#include "server-glue/guard/hello_peek.h"
+#include "server-glue/guard/remote_hello.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -2,14 +2,14 @@
 // waits for the server, and if that dies while tasks still run, ends the step with a line that tells the user why.
 // Otherwise they would wait for a server that is not there. It also ends a server that hangs (its heartbeat in the
 // status page stands still) or takes too long to leave, after it has had written down where that stood
-// (daemon/evidence.h).
+// (evidence/evidence.h).
 #pragma once
 
 #include "common/base/log.h"
 #include "common/config/settings.h"
 #include "common/start/start_document.h"
 #include "common/start/status_page.h"
-#include "server-glue/daemon/evidence.h"
+#include "server-glue/evidence/evidence.h"
 #include "server-glue/tasks/task_table.h"
 
 #include <chrono>

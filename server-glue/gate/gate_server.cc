@@ -6,7 +6,7 @@
 #include "common/text/printable.h"
 #include "server-glue/gate/desk_channel.h"
 #include "server-glue/gate/starter.h"
-#include "server-glue/library/remote_hello.h"
+#include "server-glue/guard/remote_hello.h"
 
 #include <algorithm>
 #include <fcntl.h>

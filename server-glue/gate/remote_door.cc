@@ -2,7 +2,7 @@
 #include "server-glue/gate/remote_door.h"
 
 #include "common/transport/keep_alive.h"
-#include "server-glue/library/hello_peek.h"
+#include "server-glue/guard/hello_peek.h"
 
 #include <cerrno>
 

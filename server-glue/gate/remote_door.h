@@ -4,7 +4,7 @@
 //   2. its first message is awaited, without taking it, for ten seconds; of those that have said nothing there are so
 //      many at a time, in all and of each address (common/peer/stranger_limits.h): the oldest goes for a new one.
 //   3. munge says whose it is, by the credential in that message, which must not have come to this host before
-//      (library/remote_hello.h). The message's text is not believed. Of this host, the kernel has to agree.
+//      (guard/remote_hello.h). The message's text is not believed. Of this host, the kernel has to agree.
 // Then it is that user's, as one of this host whose user the kernel says (tool_gate.h). The message is still unread.
 //
 // Who is turned away gets no word, as libpmix would wait for more. The log has why, twenty lines a minute of each

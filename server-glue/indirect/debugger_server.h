@@ -7,10 +7,10 @@
 #pragma once
 
 #include "common/loop/event_loop.h"
+#include "server-glue/guard/listener_takeover.h"
 #include "server-glue/indirect/launch_wishes.h"
 #include "server-glue/indirect/side_messages.h"
 #include "server-glue/library/library_thread.h"
-#include "server-glue/library/listener_takeover.h"
 
 #include <atomic>
 #include <functional>

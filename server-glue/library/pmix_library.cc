@@ -5,7 +5,7 @@
 #include "common/process/topology_file.h"
 #include "common/rendezvous/own_keys.h"
 #include "common/text/printable.h"
-#include "server-glue/library/connection_guard.h"
+#include "server-glue/guard/connection_guard.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/failed_collective.h"
 #include "server-glue/library/given_environment.h"

@@ -11,10 +11,10 @@
 #include "common/job/job_map.h"
 #include "common/loop/event_loop.h"
 #include "common/process/topology.h"
-#include "server-glue/library/hello.h"
+#include "server-glue/guard/hello.h"
+#include "server-glue/guard/tool_visitor.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/library_thread.h"
-#include "server-glue/library/tool_visitor.h"
 
 #include <map>
 #include <pmix_server.h>
@@ -45,7 +45,7 @@ class PmixLibrary {
     static std::size_t index_bytes(Rank ranks);
     // Starts the library (20 to 40 ms). To be called in the library thread, which outlives it. libpmix' own threads
     // have all signals blocked. There can be one per process. Fails when the library would hear of connections that
-    // do not come through the guard (library/connection_guard.h), as in a program without its interposition.
+    // do not come through the guard (guard/connection_guard.h), as in a program without its interposition.
     // `listening`: what listens already (ListenerTakeover::create_listening()); may be null.
     static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread, const Options &options,
                                                       pmix_server_module_t *module,

@@ -2,7 +2,7 @@
 // brings its own), and the line for the user when something cannot work for that reason. A step's user reads one line
 // of each subject, whatever the number of hosts and processes; the daemon's log has one line for each host.
 //
-// What is known of a process is what it said in its first message (library/hello.h), of which only the three numbers
+// What is known of a process is what it said in its first message (guard/hello.h), of which only the three numbers
 // of the version come here. In the loop's thread; costs nothing where the versions are the same.
 #pragma once
 

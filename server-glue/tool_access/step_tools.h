@@ -1,10 +1,10 @@
 // Tools at a step's daemon: how those of this host find it (common/rendezvous/rendezvous_files.h), and what they are
-// called. Who may come is the guard's business (library/connection_guard.h), before they are heard of here; when they
+// called. Who may come is the guard's business (guard/connection_guard.h), before they are heard of here; when they
 // go, libpmix says nothing.
 #pragma once
 
 #include "common/rendezvous/rendezvous_files.h"
-#include "server-glue/library/tool_visitor.h"
+#include "server-glue/guard/tool_visitor.h"
 #include "server-glue/publish/tool_place.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/tool_access/tool_ask.h"

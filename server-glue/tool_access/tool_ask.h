@@ -11,7 +11,7 @@ namespace pmixhost {
 struct ToolConnectedAsk {
     std::optional<Process> name; // that it came with, or perhaps (ToolOrigins)
     // Its name from now on. Not a reply with a status: libpmix 4.2.2 crashes of a refusal (who may not come has been
-    // turned away by library/connection_guard.h), so one that is dropped gives a name, too.
+    // turned away by guard/connection_guard.h), so one that is dropped gives a name, too.
     OneShot<Process> answer;
 };
 

@@ -13,7 +13,7 @@
 
 #include "common/loop/event_loop.h"
 #include "server-glue/core/signature.h"
-#include "server-glue/library/tool_visitor.h"
+#include "server-glue/guard/tool_visitor.h"
 
 #include <list>
 #include <map>

@@ -12,7 +12,7 @@
 #include "common/base/rate_limit.h"
 #include "common/loop/worker.h"
 #include "common/policy/own_rules.h"
-#include "server-glue/library/tool_visitor.h"
+#include "server-glue/guard/tool_visitor.h"
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 // The first bytes that anybody who connects to the PMIx server writes.
-#include "server-glue/library/hello.h"
+#include "server-glue/guard/hello.h"
 
 #include "test/fuzz/fuzz.h"
 #include "test/unit/hello.h"

@@ -1,6 +1,6 @@
 // The guard before libpmix' listener, with a library of the test's own behind it: what reaches it, and
 // what does not.
-#include "server-glue/library/connection_guard.h"
+#include "server-glue/guard/connection_guard.h"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -1,17 +1,17 @@
 // What is written down of a process that stands still: its threads wait for a lock, spin and are stopped,
 // with all signals blocked, and the report names what each does and the functions that it is in. And what
 // bounds the capture: the file, the time.
-#include "server-glue/daemon/evidence.h"
+#include "server-glue/evidence/evidence.h"
 
 #include "common/base/small_file.h"
 #include "config.h"
-#include "server-glue/daemon/backtrace.h"
-#include "server-glue/daemon/evidence_file.h"
-#include "server-glue/daemon/evidence_report.h"
-#include "server-glue/daemon/memory_map.h"
-#include "server-glue/daemon/socket_list.h"
-#include "server-glue/daemon/stopped_thread.h"
-#include "server-glue/daemon/thread_snapshot.h"
+#include "server-glue/evidence/backtrace.h"
+#include "server-glue/evidence/evidence_file.h"
+#include "server-glue/evidence/evidence_report.h"
+#include "server-glue/evidence/memory_map.h"
+#include "server-glue/evidence/socket_list.h"
+#include "server-glue/evidence/stopped_thread.h"
+#include "server-glue/evidence/thread_snapshot.h"
 
 #include <atomic>
 #include <csignal>

@@ -2,8 +2,8 @@
 // with the interposition that pmixhostd has.
 #include "server-glue/library/expected_environment.h"
 
+#include "server-glue/guard/listener_takeover.h"
 #include "server-glue/library/given_environment.h"
-#include "server-glue/library/listener_takeover.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/settings_file.h"
 

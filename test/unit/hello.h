@@ -1,7 +1,7 @@
 // Makes first messages as a libpmix client does, for the tests and the fuzzer of what reads them.
 #pragma once
 
-#include "server-glue/library/hello.h"
+#include "server-glue/guard/hello.h"
 
 #include <string>
 

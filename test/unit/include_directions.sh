@@ -9,7 +9,7 @@ result() { # STATUS NUMBER TEXT
 layers='
 	function layer(path,   parts) {
 		split(path, parts, "/")
-		if (parts[2] == "core") return 1
+		if (parts[2] == "core" || parts[2] == "guard" || parts[2] == "evidence") return 1
 		if (parts[2] == "library") return 2
 		if (parts[2] == "rm") return 3
 		if (parts[2] == "tasks") return 4

@@ -1,6 +1,6 @@
 // The daemon as a client of its own library: what it says, and what becomes of the answer.
 #include "server-glue/library/inner_client.h"
-#include "server-glue/library/hello.h"
+#include "server-glue/guard/hello.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // The PMIx library is not started where the guard before it is not in force. This program does not have
 // the interposition that pmixhostd has, so that the real library listens by itself.
-#include "server-glue/library/listener_takeover.h"
+#include "server-glue/guard/listener_takeover.h"
 #include "server-glue/library/pmix_library.h"
 
 #include <cstdlib>

@@ -3,7 +3,7 @@
 #include "server-glue/daemon/remote_tools.h"
 #include "common/policy/accounts.h"
 #include "server-glue/gate/remote_door.h"
-#include "server-glue/library/remote_hello.h"
+#include "server-glue/guard/remote_hello.h"
 
 #include "test/unit/check.h"
 #include "test/unit/hello.h"

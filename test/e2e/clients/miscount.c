@@ -2,7 +2,7 @@
  * MISCOUNT is added to their number, or with "=" before it takes its place. libpmix' server makes room for what is said
  * before it reads them.
  *
- * The layout of the message is that of server-glue/library/hello.h; what a tool tells the host begins with how many
+ * The layout of the message is that of server-glue/guard/hello.h; what a tool tells the host begins with how many
  * values follow (one), and that value, each in seven bits to a byte, the lowest first (hello_directives.h). */
 #include <dlfcn.h>
 #include <stdint.h>

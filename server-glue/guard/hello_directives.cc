@@ -1,5 +1,5 @@
 // See hello_directives.h.
-#include "server-glue/library/hello_directives.h"
+#include "server-glue/guard/hello_directives.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // See descriptor_range.h.
-#include "server-glue/library/descriptor_range.h"
+#include "server-glue/guard/descriptor_range.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,13 +1,13 @@
 // See evidence_report.h.
-#include "server-glue/daemon/evidence_report.h"
+#include "server-glue/evidence/evidence_report.h"
 
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/text/take_until.h"
 #include "config.h"
-#include "server-glue/daemon/backtrace.h"
-#include "server-glue/daemon/socket_list.h"
-#include "server-glue/daemon/thread_snapshot.h"
+#include "server-glue/evidence/backtrace.h"
+#include "server-glue/evidence/socket_list.h"
+#include "server-glue/evidence/thread_snapshot.h"
 
 #include <algorithm>
 #include <charconv>

@@ -8,8 +8,8 @@
 //
 // A program of its own because it reads what may block for ever, and so must be one that can be killed;
 // and because its library for backtraces is no business of the daemon's.
-#include "server-glue/daemon/evidence_file.h"
-#include "server-glue/daemon/evidence_report.h"
+#include "server-glue/evidence/evidence_file.h"
+#include "server-glue/evidence/evidence_report.h"
 
 #include <charconv>
 #include <csignal>

@@ -1,5 +1,5 @@
 // See own_evidence.h.
-#include "server-glue/daemon/own_evidence.h"
+#include "server-glue/evidence/own_evidence.h"
 
 #include <sys/prctl.h>
 #include <unistd.h>

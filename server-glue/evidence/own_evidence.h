@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/loop/event_loop.h"
-#include "server-glue/daemon/evidence.h"
+#include "server-glue/evidence/evidence.h"
 
 #include <functional>
 #include <optional>

@@ -9,7 +9,7 @@
 // numbers of their own (descriptor_range.h), so nobody else's sending is meant.
 //
 // Linked into pmixhostd itself: the dynamic linker prefers a program's functions to a library's.
-#include "server-glue/library/descriptor_range.h"
+#include "server-glue/guard/descriptor_range.h"
 
 #include <cerrno>
 #include <dlfcn.h>

@@ -8,7 +8,7 @@
 
 #include "common/peer/socket_owner.h"
 #include "common/transport/credential.h"
-#include "server-glue/library/hello.h"
+#include "server-glue/guard/hello.h"
 
 namespace pmixhost {
 

@@ -1,5 +1,5 @@
 // See memory_map.h.
-#include "server-glue/daemon/memory_map.h"
+#include "server-glue/evidence/memory_map.h"
 
 #include "common/text/take_until.h"
 

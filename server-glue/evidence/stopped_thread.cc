@@ -1,5 +1,5 @@
 // See stopped_thread.h.
-#include "server-glue/daemon/stopped_thread.h"
+#include "server-glue/evidence/stopped_thread.h"
 
 #include <cerrno>
 #include <csignal>

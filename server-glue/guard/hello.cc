@@ -1,8 +1,8 @@
 // See hello.h.
-#include "server-glue/library/hello.h"
+#include "server-glue/guard/hello.h"
 
 #include "common/text/printable.h"
-#include "server-glue/library/hello_directives.h"
+#include "server-glue/guard/hello_directives.h"
 
 #include <cstring>
 

@@ -10,7 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/unique_fd.h"
 #include "common/config/settings.h"
-#include "server-glue/daemon/evidence_report.h"
+#include "server-glue/evidence/evidence_report.h"
 
 #include <chrono>
 #include <string>

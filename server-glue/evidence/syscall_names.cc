@@ -1,5 +1,5 @@
 // See syscall_names.h.
-#include "server-glue/daemon/syscall_names.h"
+#include "server-glue/evidence/syscall_names.h"
 
 #include <algorithm>
 #include <iterator>

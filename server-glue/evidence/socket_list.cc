@@ -1,5 +1,5 @@
 // See socket_list.h.
-#include "server-glue/daemon/socket_list.h"
+#include "server-glue/evidence/socket_list.h"
 
 #include "common/text/take_until.h"
 

@@ -1,7 +1,7 @@
 // See thread_snapshot.h.
-#include "server-glue/daemon/thread_snapshot.h"
+#include "server-glue/evidence/thread_snapshot.h"
 
-#include "server-glue/daemon/syscall_names.h"
+#include "server-glue/evidence/syscall_names.h"
 
 #include <algorithm>
 #include <charconv>

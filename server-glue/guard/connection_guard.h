@@ -25,10 +25,10 @@
 #include "common/base/rate_limit.h"
 #include "common/loop/event_loop.h"
 #include "common/peer/socket_owner.h"
-#include "server-glue/library/descriptor_range.h"
-#include "server-glue/library/hello.h"
-#include "server-glue/library/listener_takeover.h"
-#include "server-glue/library/tool_visitor.h"
+#include "server-glue/guard/descriptor_range.h"
+#include "server-glue/guard/hello.h"
+#include "server-glue/guard/listener_takeover.h"
+#include "server-glue/guard/tool_visitor.h"
 
 #include <functional>
 #include <list>

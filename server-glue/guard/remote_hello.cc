@@ -1,5 +1,5 @@
 // See remote_hello.h.
-#include "server-glue/library/remote_hello.h"
+#include "server-glue/guard/remote_hello.h"
 
 #include "common/policy/accounts.h"
 #include "common/text/printable.h"

@@ -1,8 +1,8 @@
 // See connection_guard.h.
-#include "server-glue/library/connection_guard.h"
+#include "server-glue/guard/connection_guard.h"
 
 #include "common/text/printable.h"
-#include "server-glue/library/hello_peek.h"
+#include "server-glue/guard/hello_peek.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,11 +1,11 @@
 // See backtrace.h.
-#include "server-glue/daemon/backtrace.h"
+#include "server-glue/evidence/backtrace.h"
 
 #include "common/base/small_file.h"
 #include "config.h"
-#include "server-glue/daemon/memory_map.h"
-#include "server-glue/daemon/stopped_thread.h"
-#include "server-glue/daemon/thread_snapshot.h"
+#include "server-glue/evidence/memory_map.h"
+#include "server-glue/evidence/stopped_thread.h"
+#include "server-glue/evidence/thread_snapshot.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // See listener_takeover.h.
-#include "server-glue/library/listener_takeover.h"
+#include "server-glue/guard/listener_takeover.h"
 
 #include <arpa/inet.h>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // See hello_peek.h.
-#include "server-glue/library/hello_peek.h"
+#include "server-glue/guard/hello_peek.h"
 
-#include "server-glue/library/hello.h"
+#include "server-glue/guard/hello.h"
 
 #include <poll.h>
 #include <string_view>

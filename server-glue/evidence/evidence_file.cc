@@ -1,5 +1,5 @@
 // See evidence_file.h.
-#include "server-glue/daemon/evidence_file.h"
+#include "server-glue/evidence/evidence_file.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // See evidence.h.
-#include "server-glue/daemon/evidence.h"
+#include "server-glue/evidence/evidence.h"
 
 #include <cerrno>
 #include <csignal>

@@ -3,7 +3,7 @@
 // listener_takeover.h; everything else goes to libc unchanged.
 //
 // Linked into pmixhostd itself: the dynamic linker prefers a program's functions to a library's.
-#include "server-glue/library/listener_takeover.h"
+#include "server-glue/guard/listener_takeover.h"
 
 #include <cerrno>
 #include <dlfcn.h>
