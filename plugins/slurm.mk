@@ -46,8 +46,13 @@ plugins_slurm_backend_slurm_files = \
 	plugins/slurm/steps/spawn_command.h plugins/slurm/steps/spawn_command.cc \
 	plugins/slurm/backend/call_step.h plugins/slurm/backend/call_step.cc \
 	plugins/slurm/backend/lobby.h plugins/slurm/backend/lobby.cc \
+	plugins/slurm/backend/own_program.h plugins/slurm/backend/own_program.cc \
 	plugins/slurm/backend/own_steps.h plugins/slurm/backend/own_steps.cc \
 	plugins/slurm/backend/output_frames.h plugins/slurm/backend/output_frames.cc \
+	plugins/slurm/backend/session_contact.h plugins/slurm/backend/session_contact.cc \
+	plugins/slurm/backend/slurm_calls.h plugins/slurm/backend/slurm_calls.cc \
+	plugins/slurm/backend/srun_starter.h plugins/slurm/backend/srun_starter.cc \
+	plugins/slurm/backend/step_backend.h plugins/slurm/backend/step_backend.cc \
 	plugins/slurm/backend/step_caller.h plugins/slurm/backend/step_caller.cc \
 	plugins/slurm/backend/step_output.h plugins/slurm/backend/step_output.cc
 plugins_slurm_backend_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
