@@ -45,7 +45,20 @@ result 3 "paths that are named exist" "$(printf '%s\n' "$named" | while read -r 
 		[ -e "$there" ] && continue 2
 	done
 	echo "$place: there is no $path"
-done)"
+done
+# Those without their top folder; not other people's, nor what is included.
+# shellcheck disable=SC2086 # a list
+grep -noHE '(^|[^A-Za-z0-9_/.$}<*"-])[a-z_][a-z_0-9]*(/[a-z_0-9]+)+\.(h|cc|c|sh|mk|md)\b' \
+	$sources contrib/doc/*.md contrib/doc/*/*.md README |
+	sed -E 's/^([^:]*:[0-9]+):[^a-z_]*/\1 /' | grep -vE ' (src|include|jumbo|slurm|slurmstepd)/' |
+	while read -r place path; do
+		folder=${place%/*}
+		for there in "" server-glue/ common/ plugins/ plugins/slurm/ tools/ test/ test/e2e/ contrib/ contrib/doc/ \
+			"$folder/" "${folder%/*}/"; do
+			[ -e "$there$path" ] && continue 2
+		done
+		echo "$place: there is no $path"
+	done)"
 
 # What the makefiles do not name is in no tarball, and nothing is built from one. Built here, it would not be missed.
 result 4 "the makefiles name each source" "$(for path in $(find common plugins server-glue tools -name '*.cc' -o -name '*.h'); do
