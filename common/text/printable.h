@@ -8,12 +8,20 @@
 
 namespace pmixhost {
 
-// The first `max` bytes, with `instead` for each control character.
+// The first `max` bytes, with `instead` for each control character. U+0080 to U+009F in UTF-8 are controls as well
+// (U+009B begins a sequence of a terminal); so is the half of one at the end, which what comes behind could complete.
 inline std::string without_controls(std::string_view text, std::size_t max, char instead) {
     std::string out(text.substr(0, max));
-    for (char &c : out) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = instead;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        auto byte = static_cast<unsigned char>(out[i]);
+        auto next = i + 1 < out.size() ? static_cast<unsigned char>(out[i + 1]) : 0x80;
+        if (byte < 0x20 || byte == 0x7f)
+            out[i] = instead;
+        if (byte != 0xc2 || next < 0x80 || next >= 0xa0)
+            continue;
+        out[i] = instead;
+        if (i + 1 < out.size())
+            out[++i] = instead;
     }
     return out;
 }
