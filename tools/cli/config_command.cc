@@ -108,11 +108,18 @@ int config_command(const Words &words) {
     bool show_it = false, json = false, man = false;
     std::string file, checked;
     parser.add_flag("--show", show_it, "Show each option, its value and where it comes from (default)");
-    parser.add_flag("--json", json, "Show it as JSON");
-    parser.add_option("--file", file, "Show what this file says instead of the installed one")->type_name("FILE");
-    parser.add_option("--check", checked, "List all errors of a file; exit code 0 if there is none, else 1")
-        ->type_name("FILE");
-    parser.add_flag("--man", man, "Write the section OPTIONS of pmixhost.conf(5)");
+    auto *as_json = parser.add_flag("--json", json, "Show it as JSON");
+    auto *of_file =
+        parser.add_option("--file", file, "Show what this file says instead of the installed one")->type_name("FILE");
+    auto *checks =
+        parser.add_option("--check", checked, "List all errors of a file; exit code 0 if there is none, else 1")
+            ->type_name("FILE")
+            ->excludes(as_json)
+            ->excludes(of_file);
+    parser.add_flag("--man", man, "Write the section OPTIONS of pmixhost.conf(5)")
+        ->excludes(as_json)
+        ->excludes(of_file)
+        ->excludes(checks);
     if (auto over = parse(parser, words))
         return *over;
     if (man) {

@@ -103,13 +103,18 @@ void add_line(std::string_view line, std::vector<Examined> &hosts) {
 
 constexpr int no_such_job = 3; // what a plugin's program says
 
-Result<std::vector<Examined>> examine_job(const std::string &job, std::chrono::seconds patience) {
+// `file`: judged on all of them in place of the installed one; empty: that.
+Result<std::vector<Examined>> examine_job(const std::string &job, const std::string &file,
+                                          std::chrono::seconds patience) {
     std::error_code failed;
     auto self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
     ProgressLine progress("looking at the hosts of the job");
     std::string why;
     for (const auto &program : check_programs()) {
-        auto said = run_captured({program, "--run-on", job, self, "doctor", "--json-lines"}, patience);
+        std::vector<std::string> words{program, "--run-on", job, self, "doctor", "--json-lines"};
+        if (!file.empty())
+            words.insert(words.end(), {"--file", std::filesystem::absolute(file).string()});
+        auto said = run_captured(words, patience);
         if (said && said->code == no_such_job)
             continue;
         std::vector<Examined> hosts;
@@ -126,21 +131,23 @@ Result<std::vector<Examined>> examine_job(const std::string &job, std::chrono::s
     return error(ErrorKind::not_found, "there is no running job {}; next: see which of yours run", printable(job));
 }
 
-Json json_of(const std::vector<Examined> &hosts) {
+Json json_of(const std::vector<Examined> &hosts, bool quiet) {
     auto out = Json::array();
     for (const auto &one : hosts) {
         Json entry;
         entry["host"] = one.host;
         entry["findings"] = Json::array();
-        for (const auto &finding : one.findings)
-            entry["findings"].push_back(json_of(finding));
+        for (const auto &finding : one.findings) {
+            if (!quiet || finding.level != Finding::Level::ok)
+                entry["findings"].push_back(json_of(finding));
+        }
         out.push_back(std::move(entry));
     }
     return out;
 }
 
-void show_json(const std::vector<Examined> &hosts) {
-    fmt::print("{}\n", json_of(hosts).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+void show_json(const std::vector<Examined> &hosts, bool quiet) {
+    fmt::print("{}\n", json_of(hosts, quiet).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void show_text(const std::vector<Examined> &hosts, bool quiet) {
@@ -177,8 +184,8 @@ int doctor_command(const Words &words) {
     std::string job, file;
     bool json = false, json_lines = false, library = false, quiet = false, everywhere = false;
     unsigned patience = 180;
-    parser.add_option("--job", job, "Look at all hosts of this running job")->type_name("JOB");
-    parser.add_flag("--all-hosts", everywhere, "Inside of an allocation: look at all of its hosts");
+    auto *of_job = parser.add_option("--job", job, "Look at all hosts of this running job")->type_name("JOB");
+    parser.add_flag("--all-hosts", everywhere, "Inside of an allocation: look at all of its hosts")->excludes(of_job);
     parser.add_flag("-q,--quiet", quiet, "Show warnings and problems only");
     parser.add_flag("--json", json, "Write the findings as JSON");
     parser.add_option("--file", file, "Read this file instead of the installed pmixhost.conf")->type_name("FILE");
@@ -195,7 +202,7 @@ int doctor_command(const Words &words) {
     }
     std::vector<Examined> hosts;
     if (everywhere || parser.count("--job") > 0) {
-        auto all = examine_job(job, std::chrono::seconds(patience));
+        auto all = examine_job(job, file, std::chrono::seconds(patience));
         if (!all) {
             std::fprintf(stderr, "pmixhost: error: %s\n", all.failure().text.c_str());
             return exit_failure;
@@ -207,7 +214,7 @@ int doctor_command(const Words &words) {
     if (json_lines)
         show_lines(hosts[0]);
     else if (json)
-        show_json(hosts);
+        show_json(hosts, quiet);
     else
         show_text(hosts, quiet);
     for (const auto &host : hosts) {

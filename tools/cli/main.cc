@@ -1,7 +1,9 @@
 // pmixhost: the command line.
 #include "tools/cli/commands.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -60,10 +62,22 @@ int dispatch(const Words &words) {
 
 } // namespace
 
+// What could not be written was not done, for who has asked for it (a full disk, a pipe that nobody reads).
+static int with_all_written(int code) {
+    errno = 0;
+    bool is_written = std::fflush(stdout) == 0;
+    int why = errno;
+    if (is_written && std::ferror(stdout) == 0)
+        return code;
+    if (code == exit_ok)
+        std::fprintf(stderr, "pmixhost: error: standard output: %s\n", why != 0 ? std::strerror(why) : "write error");
+    return code == exit_ok ? exit_failure : code;
+}
+
 int main(int argc, char **argv) {
     open_standard_descriptors();
     try {
-        return dispatch(Words(argv + (argc > 0), argv + argc));
+        return with_all_written(dispatch(Words(argv + (argc > 0), argv + argc)));
     } catch (const std::exception &failure) {
         std::fprintf(stderr, "pmixhost: error: %s\n", failure.what());
         return exit_failure;
