@@ -35,11 +35,11 @@ tools_dap_files = tools/dap/dap_frames.h tools/dap/dap_frames.cc tools/dap/dap_c
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/cli/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
-	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
+	tools/cli/control_command.cc tools/view/stop_asking.h tools/view/tool_process.h tools/view/tool_process.cc \
 	tools/cli/doctor_command.cc tools/terminal/terminal.h $(tools_doctor_files) $(tools_stacks_files) \
 	tools/cli/stacks_command.cc tools/terminal/rank_list.h $(tools_debug_files) $(tools_dap_files) \
 	tools/cli/debug_command.cc \
-	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
+	tools/cli/events_command.cc tools/view/connection_loss.h tools/view/event_lines.h tools/view/event_lines.cc \
 	tools/terminal/interrupt.h tools/terminal/interrupt.cc tools/terminal/pager.h tools/terminal/pager.cc \
 	tools/view/recent_lines.h tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
 	tools/view/output_lines.h tools/view/output_lines.cc \

@@ -1,5 +1,7 @@
 // The lines in which what happens to a job goes from process to process, and what people see of it; values as text.
 #include "tools/view/event_lines.h"
+#include "common/text/printable.h"
+#include "tools/view/connection_loss.h"
 #include "tools/view/value_text.h"
 
 #include <algorithm>
@@ -49,6 +51,26 @@ void people_see_a_line(void **) {
                         "2026-11-23T11:40:01  7  from x:*");
 }
 
+void only_the_server_says_that_it_is_lost(void **) {
+    pmix_proc_t server{}, rank{};
+    std::strcpy(server.nspace, "slurm.1.0.server");
+    std::strcpy(rank.nspace, "slurm.1.0");
+    assert_true(is_loss_of("slurm.1.0.server", PMIX_ERR_LOST_CONNECTION, &server));
+    assert_false(is_loss_of("slurm.1.0.server", PMIX_ERR_LOST_CONNECTION, &rank));
+    assert_false(is_loss_of("slurm.1.0.server", PMIX_ERR_UNREACH, &server));
+    assert_false(is_loss_of("slurm.1.0.server", PMIX_ERR_LOST_CONNECTION, nullptr));
+}
+
+void controls_of_two_bytes_are_none_for_a_terminal(void **) {
+    assert_string_equal(printable("a\x1b[1mb\x7f").c_str(), "a?[1mb?");
+    assert_string_equal(printable("\xc2\x9b"
+                                  "31m")
+                            .c_str(),
+                        "??31m");
+    assert_string_equal(printable("gr\xc3\xbc\xc3\x9f 20\xc2\xb0").c_str(), "gr\xc3\xbc\xc3\x9f 20\xc2\xb0");
+    assert_string_equal(one_line("half \xc2").c_str(), "half  ");
+}
+
 void kinds_are_names_or_numbers(void **) {
     assert_true(check_event_kinds({}).ok());
     assert_true(check_event_kinds({"ended", "aborted", "host", "time", "job", "other", "-144", "7301"}).ok());
@@ -96,8 +118,12 @@ void a_key_is_its_own_name(void **) {
 int main() {
     ::setenv("TZ", "UTC", 1);
     const CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_goes_through_a_line), cmocka_unit_test(people_see_a_line),
-        cmocka_unit_test(kinds_are_names_or_numbers),   cmocka_unit_test(values_are_text),
+        cmocka_unit_test(an_event_goes_through_a_line),
+        cmocka_unit_test(people_see_a_line),
+        cmocka_unit_test(only_the_server_says_that_it_is_lost),
+        cmocka_unit_test(controls_of_two_bytes_are_none_for_a_terminal),
+        cmocka_unit_test(kinds_are_names_or_numbers),
+        cmocka_unit_test(values_are_text),
         cmocka_unit_test(a_key_is_its_own_name),
     };
     return cmocka_run_group_tests_name("event_lines", tests, nullptr, nullptr);

@@ -81,14 +81,15 @@ int carry_out(Order order, const std::string &name, unsigned patience, const Ask
     const Verb &verb = *order.verb;
     std::optional<ProgressLine> progress("waiting for job " + printable(name));
     auto found = find_server(name, std::chrono::seconds(patience), &run);
-    if (found && found->is_run()) {
+    if (!found || found->is_run())
         progress.reset();
-        return show_run(std::move(*found->desk));
-    }
     if (!found)
         return complain(exit_failure, verb, found.failure().text);
+    if (found->is_run())
+        return show_run(std::move(*found->desk));
     order.job = found->server.job;
     auto done = as_tool(found->server, std::chrono::seconds(patience), [&order] { return carry_out(order); });
+    progress.reset();
     return done ? exit_ok
                 : complain(exit_failure, verb, fmt::format("job {}: {}", printable(name), done.failure().text));
 }

@@ -127,18 +127,19 @@ std::string publisher_of(std::string_view key) {
 int answer_with(const char *name, const std::string &job, unsigned seconds,
                 const std::function<std::string(const ListedServer &)> &ask, const AskedRun *run = nullptr,
                 const std::string &as = {}) {
-    std::optional<ProgressLine> progress("waiting for job " + printable(job));
+    std::optional<ProgressLine> progress(job.empty() ? "waiting for the job" : "waiting for job " + printable(job));
     auto found = find_server(job, std::chrono::seconds(seconds + 5), run);
-    if (found && found->is_run()) {
+    if (!found || found->is_run())
         progress.reset();
-        return show_run(std::move(*found->desk));
-    }
     if (!found)
         return refuse_data(name, exit_failure, found.failure().text);
+    if (found->is_run())
+        return show_run(std::move(*found->desk));
     const ListedServer *server = &found->server;
     // libpmix' own limit is the first to come.
     auto answer = as_tool(
         *server, std::chrono::seconds(seconds + 5), [&] { return ask(*server); }, as);
+    progress.reset();
     if (!answer)
         return refuse_data(name, exit_failure,
                            fmt::format("job {}: {}", printable(server->job), printable(answer.failure().text, 300)));

@@ -11,10 +11,12 @@
 #include "tools/debug/line_editor.h"
 #include "tools/terminal/interrupt.h"
 #include "tools/terminal/rank_list.h"
+#include "tools/terminal/terminal.h"
 
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -66,15 +68,23 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
 
 // `job_is_over`: there is nothing to wait for any more.
 int debug_ranks(const DebugOptions &options, const DebugTarget &target, const std::function<bool()> &job_is_over) {
-    auto link = link_to_hosts({options.ranks, options.stop, options.patience}, target.nspace,
-                              [&job_is_over] { return was_interrupted() || job_is_over(); });
+    auto link = [&] {
+        std::optional<ProgressLine> progress; // what is started here has the terminal itself
+        if (!options.job.empty())
+            progress.emplace("stopping job " + printable(options.job));
+        return link_to_hosts({options.ranks, options.stop, options.patience}, target.nspace,
+                             [&job_is_over] { return was_interrupted() || job_is_over(); });
+    }();
     if (!link)
         return debug_failure(exit_failure, link.failure().text);
     return talk(*link, options, target.ranks, job_is_over);
 }
 
 int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
-    auto target = running_target(options.job, ranks, options.patience);
+    auto target = [&] {
+        ProgressLine progress("looking for job " + printable(options.job));
+        return running_target(options.job, ranks, options.patience);
+    }();
     if (!target)
         return debug_failure(exit_failure, target.failure().text);
     return debug_ranks(options, *target, [] { return false; });

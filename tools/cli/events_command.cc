@@ -64,7 +64,7 @@ class Following {
 
     // `desk`: by which it is reached, and which outlives this; null: it is on this host.
     void add(const ListedServer &server, const Desk *desk) {
-        auto tool = ListeningTool::start(server, [this](int to) { return hear_events(to, kinds_); });
+        auto tool = ListeningTool::start(server, [&](int to) { return hear_events(to, server.server.nspace, kinds_); });
         if (tool)
             followed_.push_back({server, desk, std::move(*tool), false, false, Clock::now() + tool_connects_in, false});
         else
@@ -84,7 +84,7 @@ class Following {
                 if (!followed_[i].ended)
                     look_after(followed_[i]);
             }
-            if (std::fflush(stdout) != 0)
+            if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
                 return exit_failure; // nobody reads it any more
         }
         return code_;
@@ -172,7 +172,10 @@ int events_command(const Words &words) {
             servers.emplace(one.job, one);
         if (!meant.empty())
             continue;
-        auto desk = Desk::reach(name, desk_patience, names.size() == 1 ? &run : nullptr);
+        auto desk = [&] {
+            ProgressLine progress("calling job " + printable(name));
+            return Desk::reach(name, desk_patience, names.size() == 1 ? &run : nullptr);
+        }();
         if (!desk) {
             std::fprintf(stderr, "pmixhost: error: job %s: not on this host, and not reached elsewhere: %s\n",
                          printable(name).c_str(), printable(desk.failure().text, 300).c_str());

@@ -75,6 +75,7 @@ class Follower {
 
     int run() {
         deadline_ = std::chrono::steady_clock::now() + tool_connects_in;
+        progress_.emplace("waiting for job " + printable(options_.job));
         while (!over_ || pager_) {
             if (pager_ && !is_told_to_end())
                 take_interrupt(); // it was the pager's
@@ -92,15 +93,17 @@ class Follower {
                               {has_more_to_say() ? input_.get() : -1, POLLOUT, 0}};
             if (::poll(polls, std::size(polls), 500) < 0)
                 continue; // their contents are not defined
-            if (polls[0].revents != 0)
+            if (polls[0].revents != 0) {
+                progress_.reset();
                 read_tool();
+            }
             if (polls[1].revents != 0)
                 end_pager();
             if (polls[2].revents != 0)
                 read_input();
             if (polls[3].revents != 0)
                 pass_on_input();
-            if (std::fflush(stdout) != 0 || std::ferror(stderr) != 0)
+            if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::ferror(stderr) != 0)
                 return exit_failure; // nobody reads it any more
             if (std::chrono::steady_clock::now() < deadline_)
                 continue;
@@ -192,6 +195,7 @@ class Follower {
     }
     // After the pager, if there is one.
     void put(bool is_err, std::string_view text) {
+        progress_.reset();
         if (pager_)
             unshown_[is_err] += text;
         else
@@ -290,9 +294,10 @@ class Follower {
     std::string typed_;
     bool input_ended_ = false;
     InputTerminal terminal_;
-    RecentLines shown_;          // for the pager
-    std::optional<Pager> pager_; // has the terminal
-    std::string unshown_[2];     // what came meanwhile; of standard output and of standard error
+    RecentLines shown_;                    // for the pager
+    std::optional<Pager> pager_;           // has the terminal
+    std::optional<ProgressLine> progress_; // until it answers
+    std::string unshown_[2];               // what came meanwhile; of standard output and of standard error
     OutputFrames frames_;
     std::size_t wanted_, streams_ = 0;
     bool by_a_stranger_;
@@ -343,8 +348,11 @@ int follow(const char *command, const FollowOptions &options, bool with_input) {
                                             std::chrono::duration_cast<std::chrono::hours>(longest_time_back).count()));
     auto run = asked_run(options, with_input);
     await_interrupt();
-    auto found = await_server(options.job, desk_patience, std::chrono::seconds(options.wait), was_interrupted,
-                              run ? &*run : nullptr);
+    auto found = [&] {
+        ProgressLine progress("waiting for job " + printable(options.job));
+        return await_server(options.job, desk_patience, std::chrono::seconds(options.wait), was_interrupted,
+                            run ? &*run : nullptr);
+    }();
     if (found && found->is_run())
         return show_run(std::move(*found->desk), exit_ok);
     interrupt_as_before();
@@ -354,7 +362,8 @@ int follow(const char *command, const FollowOptions &options, bool with_input) {
         std::fprintf(stderr, "pmixhost: error: %s\n", printable(found.failure().text, 400).c_str());
         return exit_failure;
     }
-    OutputRequest request{found->server.job, *ranks, !options.only_err, !options.only_out, options.take_over, since};
+    OutputRequest request{found->server.server.nspace, found->server.job, *ranks, !options.only_err,
+                          !options.only_out,           options.take_over, since};
     UniqueFd reads, writes;
     if (int ends[2]; ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
         reads.reset(ends[0]);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <map>
@@ -79,9 +80,9 @@ struct Gathered {
     std::optional<Desk> runs_it; // of another user, which lists the one job in our place
 };
 
-// `everywhere`: all jobs, and `names` is empty; else null. `run`: see Desk::visit().
+// `everywhere`: all jobs, and `names` is empty; else null. `run`: see Desk::visit(). `stop`: see StopAsking.
 Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience,
-                const AskedRun *run = nullptr) {
+                const AskedRun *run = nullptr, const StopAsking &stop = {}) {
     Gathered gathered;
     auto complain = [&gathered](const std::string &job, const std::string &why) {
         gathered.complaints.push_back(fmt::format("job {}: {}", printable(job), printable(why, 300)));
@@ -92,7 +93,7 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
     for (const auto &name : names) {
         auto meant = servers_of(all, name);
         if (meant.empty()) {
-            auto desk = Desk::reach(name, patience, run);
+            auto desk = Desk::reach(name, patience, run, stop);
             if (!desk) {
                 complain(name, "not on this host, and not reached elsewhere: " + desk.failure().text);
                 continue;
@@ -108,7 +109,7 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
             servers.emplace(one.job, one);
     }
     if (everywhere) {
-        auto seen = everywhere->look(all, patience);
+        auto seen = everywhere->look(all, patience, stop);
         all = std::move(seen.servers);
         gathered.complaints = std::move(seen.complaints);
         gathered.note = std::move(seen.unserved);
@@ -118,7 +119,7 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
     std::vector<ListedServer> asked;
     for (auto &entry : servers)
         asked.push_back(std::move(entry.second));
-    auto answers = processes_of_each(asked, patience);
+    auto answers = processes_of_each(asked, patience, false, stop);
     for (std::size_t i = 0; i < asked.size(); ++i) {
         if (answers[i])
             gathered.jobs.push_back({asked[i], std::move(*answers[i])});
@@ -128,8 +129,8 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
     return gathered;
 }
 
-// Draws over what was drawn before, as many lines as the terminal has.
-void draw(const Gathered &gathered) {
+// Draws over what was drawn before, as many lines as the terminal has. False: nobody looks any more.
+bool draw(const Gathered &gathered) {
     winsize size{};
     bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
     std::size_t rows = known && size.ws_row > 0 ? size.ws_row : 24,
@@ -161,19 +162,29 @@ void draw(const Gathered &gathered) {
         screen += fmt::format("{}{}{}{}\x1b[K", i == 0 ? "" : "\r\n", is_bold ? colours.bold : "",
                               lines[i].substr(0, columns), is_bold ? colours.off : "");
     }
-    fmt::print("{}\x1b[J", screen);
-    std::fflush(stdout);
+    return write_whole(STDOUT_FILENO, screen + "\x1b[J");
 }
+
+// Another screen, without a cursor: what was on the terminal comes back when this is dropped.
+class OtherScreen {
+  public:
+    OtherScreen() { write_whole(STDOUT_FILENO, "\x1b[?1049h\x1b[?25l\x1b[2J"); }
+    ~OtherScreen() { write_whole(STDOUT_FILENO, "\x1b[?25h\x1b[?1049l"); }
+    OtherScreen(const OtherScreen &) = delete;
+};
 
 // Until it is interrupted, or nobody looks any more.
 int watch(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience) {
     constexpr auto interval = std::chrono::seconds(2);
     await_interrupt();
-    // Another screen: what was on the terminal comes back.
-    fmt::print("\x1b[?1049h\x1b[?25l\x1b[2J");
-    while (!was_interrupted() && !std::ferror(stdout)) {
+    for (int signal : {SIGQUIT, SIGTSTP}) // they would leave the terminal as it is
+        std::signal(signal, SIG_IGN);
+    OtherScreen screen;
+    bool is_seen = true;
+    while (!was_interrupted() && is_seen) {
         auto next = std::chrono::steady_clock::now() + interval;
-        draw(gather(names, everywhere, patience));
+        auto gathered = gather(names, everywhere, patience, nullptr, was_interrupted);
+        is_seen = was_interrupted() || draw(gathered);
         for (;;) {
             auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now()).count();
             if (left <= 0 || was_interrupted())
@@ -181,7 +192,6 @@ int watch(const std::vector<std::string> &names, AllJobs *everywhere, std::chron
             ::poll(nullptr, 0, static_cast<int>(left));
         }
     }
-    fmt::print("\x1b[?25h\x1b[?1049l");
     return exit_ok;
 }
 

@@ -97,12 +97,15 @@ int spawn_command(const Words &words) {
     std::error_code failed;
     if (wish.directory.empty())
         wish.directory = std::filesystem::current_path(failed);
-    ProgressLine progress("waiting until the programs run");
+    std::optional<ProgressLine> progress("waiting until the programs run");
     auto found = find_server(job, std::chrono::seconds(patience));
-    if (!found)
+    if (!found) {
+        progress.reset();
         return refuse_spawn(exit_failure, found.failure().text);
+    }
     const ListedServer *server = &found->server;
     auto done = as_tool(*server, std::chrono::seconds(patience), [&wish] { return spawn(wish); });
+    progress.reset();
     if (!done)
         return refuse_spawn(exit_failure,
                             fmt::format("job {}: {}", printable(server->job), printable(done.failure().text, 300)));

@@ -10,8 +10,9 @@
 namespace pmixhost {
 
 Result<ReadyForDebug> ReadyForDebug::listen(const ListedServer &server) {
-    auto tool =
-        ListeningTool::start(server, [](int to) { return hear_events(to, {std::to_string(PMIX_READY_FOR_DEBUG)}); });
+    auto tool = ListeningTool::start(server, [&server](int to) {
+        return hear_events(to, server.server.nspace, {std::to_string(PMIX_READY_FOR_DEBUG)});
+    });
     if (!tool)
         return tool.failure();
     return ReadyForDebug(std::move(*tool), server.job);

@@ -1,11 +1,13 @@
 // What a person at a terminal gets more than a pipe does: colours, and a line that says what is waited for.
 #pragma once
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -18,6 +20,21 @@ namespace pmixhost {
 inline bool is_terminal(std::FILE *stream) {
     const char *kind = std::getenv("TERM");
     return ::isatty(::fileno(stream)) == 1 && kind && std::string_view(kind) != "dumb";
+}
+
+// Also where the terminal is one that somebody has made non-blocking, and through signals. False: nobody reads it.
+inline bool write_whole(int to, std::string_view bytes) {
+    while (!bytes.empty()) {
+        ssize_t written = ::write(to, bytes.data(), bytes.size());
+        if (written < 0 && errno == EAGAIN) {
+            pollfd waits{to, POLLOUT, 0};
+            ::poll(&waits, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+    }
+    return true;
 }
 
 struct Colours {

@@ -29,7 +29,8 @@ static Result<std::vector<std::string>> running_steps(std::chrono::seconds patie
     return steps;
 }
 
-AllJobs::Seen AllJobs::look(const std::vector<ListedServer> &here, std::chrono::seconds patience) {
+AllJobs::Seen AllJobs::look(const std::vector<ListedServer> &here, std::chrono::seconds patience,
+                            const StopAsking &stop) {
     Seen seen;
     seen.servers = here;
     std::erase_if(desks_, [](const auto &entry) { return !entry.second.serves(); });
@@ -39,7 +40,7 @@ AllJobs::Seen AllJobs::look(const std::vector<ListedServer> &here, std::chrono::
         });
         std::erase_if(
             *steps, [&](const std::string &step) { return desks_.contains(step) || !servers_of(here, step).empty(); });
-        open(plan_.due(*steps, std::chrono::steady_clock::now()), patience);
+        open(plan_.due(*steps, std::chrono::steady_clock::now()), patience, stop);
     } else {
         seen.complaints.push_back("which jobs run on other hosts is not known: " + steps.failure().text);
     }
@@ -51,12 +52,12 @@ AllJobs::Seen AllJobs::look(const std::vector<ListedServer> &here, std::chrono::
     return seen;
 }
 
-void AllJobs::open(const std::vector<std::string> &steps, std::chrono::seconds patience) {
+void AllJobs::open(const std::vector<std::string> &steps, std::chrono::seconds patience, const StopAsking &stop) {
     std::vector<std::optional<Result<Desk>>> opened(steps.size());
     std::atomic<std::size_t> next = 0;
     auto work = [&] {
         for (std::size_t i; (i = next++) < steps.size();)
-            opened[i].emplace(Desk::open(steps[i], patience));
+            opened[i].emplace(Desk::open(steps[i], patience, stop));
     };
     {
         std::vector<std::future<void>> others; // waited for where this block ends

@@ -4,6 +4,7 @@
 
 #include "tools/view/desk.h"
 #include "tools/view/reach_plan.h"
+#include "tools/view/stop_asking.h"
 
 namespace pmixhost {
 
@@ -20,12 +21,12 @@ class AllJobs {
     // Asks the resource manager which steps run, and opens desks for those that are new and have no server among
     // `here`. Blocks: `patience` for the resource manager, and as much for each `most_at_once` new ones. The jobs of
     // this host are there in any case.
-    Seen look(const std::vector<ListedServer> &here, std::chrono::seconds patience);
+    Seen look(const std::vector<ListedServer> &here, std::chrono::seconds patience, const StopAsking &stop = {});
     // Has the way to that job ended since? Not for those of this host.
     bool has_ended(const ListedServer &server) const;
 
   private:
-    void open(const std::vector<std::string> &steps, std::chrono::seconds patience);
+    void open(const std::vector<std::string> &steps, std::chrono::seconds patience, const StopAsking &stop);
 
     std::map<std::string, Desk> desks_; // by the step's name
     ReachPlan plan_;

@@ -30,13 +30,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t longest_word = 4096;
 
 // What the desk says first; a failure says why nothing came.
-Result<std::string> first_word(int fd, Clock::time_point deadline) {
+Result<std::string> first_word(int fd, Clock::time_point deadline, const StopAsking &stop) {
     for (;;) {
         auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        if (left <= 0)
+        if (left <= 0 || (stop && stop()))
             return error(ErrorKind::timeout, "it was not reached in time");
         pollfd poll{fd, POLLIN, 0};
-        int ready = ::poll(&poll, 1, static_cast<int>(left));
+        int ready = ::poll(&poll, 1, static_cast<int>(stop ? std::min<long long>(left, 100) : left));
         if (ready < 0 && errno != EINTR)
             return system_error("poll", errno);
         if (ready <= 0)
@@ -104,7 +104,7 @@ Desk::~Desk() {
     }
 }
 
-Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
+Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience, const StopAsking &stop) {
     Desk desk;
     std::optional<EndsWait> whole(std::in_place);
     auto directory = HeldDirectory::make("pmixhost-desk");
@@ -138,7 +138,7 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
         return system_error(fmt::format("cannot run {}", program), code);
     }
     theirs.reset();
-    auto word = first_word(desk.life_.get(), Clock::now() + patience);
+    auto word = first_word(desk.life_.get(), Clock::now() + patience, stop);
     if (!word)
         return word.failure();
     if (auto serving = parse_desk_word(*word); !serving)
@@ -156,7 +156,8 @@ Result<void> Desk::read_server() {
     return {};
 }
 
-Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::seconds patience, const AskedRun *run) {
+Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::seconds patience, const AskedRun *run,
+                         const StopAsking &stop) {
     if (std::getenv(asked_by_variable))
         return error(ErrorKind::denied, "it is a job of uid {}, and not of the user whose desk runs this", owner);
     auto config = load_config({}, config_environment(environ));
@@ -176,7 +177,7 @@ Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::secon
     std::string wish = visit_word({owner, job, run ? std::optional(*run) : std::nullopt});
     if (::send(desk.life_.get(), wish.data(), wish.size(), MSG_NOSIGNAL) < 0)
         return system_error("the gate", errno);
-    auto word = first_word(desk.life_.get(), Clock::now() + patience);
+    auto word = first_word(desk.life_.get(), Clock::now() + patience, stop);
     if (!word)
         return word.failure();
     if (run && *word == run_ready) {
@@ -207,21 +208,23 @@ bool Desk::serves() const {
     return ::poll(&poll, 1, 0) == 0;
 }
 
-Result<Desk> Desk::reach(const std::string &job, std::chrono::seconds patience, const AskedRun *run) {
-    auto own = open(job, patience);
+Result<Desk> Desk::reach(const std::string &job, std::chrono::seconds patience, const AskedRun *run,
+                         const StopAsking &stop) {
+    auto own = open(job, patience, stop);
     if (own || own.failure().kind != ErrorKind::unsupported)
         return own;
     auto owner = owner_of(job, patience);
     if (!owner || *owner == ::geteuid())
         return own;
-    return visit(job, *owner, patience, run);
+    return visit(job, *owner, patience, run, stop);
 }
 
 std::vector<ListedServer> servers_here() {
     return std::getenv(asked_by_variable) ? std::vector<ListedServer>() : servers_below(rendezvous_root());
 }
 
-Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience, const AskedRun *run) {
+Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience, const AskedRun *run,
+                                const StopAsking &stop) {
     auto all = servers_here();
     auto meant = name.empty() ? all : servers_of(all, name);
     auto other = std::find_if(meant.begin(), meant.end(), [&](const auto &one) { return one.job != meant[0].job; });
@@ -235,7 +238,7 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
         return FoundServer{meant[0], std::nullopt};
     if (name.empty())
         return error(ErrorKind::not_found, "no job of yours is on this host; next: name one");
-    auto desk = Desk::reach(name, patience, run);
+    auto desk = Desk::reach(name, patience, run, stop);
     if (!desk)
         return error(desk.failure().kind,
                      "no PMIx server of job {} is on this host, and none was reached elsewhere: {}", printable(name),
@@ -247,7 +250,7 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
 Result<FoundServer> await_server(const std::string &name, std::chrono::seconds patience, std::chrono::seconds wait,
                                  const std::function<bool()> &stop, const AskedRun *run) {
     for (auto until = Clock::now() + wait;;) {
-        auto found = find_server(name, patience, run);
+        auto found = find_server(name, patience, run, stop);
         if (found || Clock::now() >= until || stop())
             return found;
         auto kind = found.failure().kind;

@@ -9,6 +9,7 @@
 #include "common/rendezvous/asked_run.h"
 #include "tools/view/held_directory.h"
 #include "tools/view/server_list.h"
+#include "tools/view/stop_asking.h"
 
 #include <chrono>
 #include <functional>
@@ -23,13 +24,14 @@ class Desk {
   public:
     // Blocks, for `patience` at most. `job` is what the resource manager's users call it, or a namespace. Fails with
     // what the desk says: there is no such job (not_found), no pmixhost serves it (unsupported), it lets no tools of
-    // this host in (denied), it was not reached (unreachable, timeout). Several may be opened at once, in threads.
-    static Result<Desk> open(const std::string &job, std::chrono::seconds patience);
+    // this host in (denied), it was not reached (unreachable, timeout; timeout also when `stop` says so). Several may be opened at once, in threads.
+    static Result<Desk> open(const std::string &job, std::chrono::seconds patience, const StopAsking &stop = {});
     // The same for a job of that user. `run`: what the desk may run in place of that; null: nothing would do.
     static Result<Desk> visit(const std::string &job, uid_t owner, std::chrono::seconds patience,
-                              const AskedRun *run = nullptr);
+                              const AskedRun *run = nullptr, const StopAsking &stop = {});
     // Our own, or where we have none of that job and it is another user's, that user's.
-    static Result<Desk> reach(const std::string &job, std::chrono::seconds patience, const AskedRun *run = nullptr);
+    static Result<Desk> reach(const std::string &job, std::chrono::seconds patience, const AskedRun *run = nullptr,
+                              const StopAsking &stop = {});
     Desk(Desk &&other) noexcept;
     Desk &operator=(Desk &&) = delete;
     ~Desk();
@@ -64,7 +66,8 @@ struct FoundServer {
 // One server of the one step that `name` means (empty: the only job that is on this host): on this host if there is
 // one, else by a desk. Fails (limit) where it means several steps, with the names of some, and as Desk::reach() does.
 // `run`: see Desk::visit().
-Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience, const AskedRun *run = nullptr);
+Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience, const AskedRun *run = nullptr,
+                                const StopAsking &stop = {});
 // The same for a job that may not have begun: looks again every two seconds for as long as `wait` while it is not
 // there, is not served, or is not reached; until `stop` says so, which a signal may make it.
 Result<FoundServer> await_server(const std::string &name, std::chrono::seconds patience, std::chrono::seconds wait,

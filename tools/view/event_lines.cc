@@ -3,6 +3,7 @@
 
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
+#include "tools/view/connection_loss.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -73,6 +74,7 @@ std::string name_of(const pmix_proc_t &process) {
 // What the callbacks and hear_events() share: they run in threads of libpmix.
 struct Hearing {
     int to = -1;
+    std::string server; // its namespace
     sem_t registered, lost;
     pmix_status_t refused = PMIX_SUCCESS;
 };
@@ -110,7 +112,7 @@ void read_info(const pmix_info_t &info, HeardEvent &event) {
 
 void on_event(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], std::size_t count,
               pmix_info_t[], std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
-    if (code == PMIX_ERR_LOST_CONNECTION || code == PMIX_ERR_UNREACH || code == PMIX_ERR_COMM_FAILURE) {
+    if (is_loss_of(hearing().server, code, source)) {
         sem_post(&hearing().lost);
     } else {
         HeardEvent event;
@@ -210,15 +212,16 @@ std::string shown_event(const HeardEvent &event) {
     return out;
 }
 
-std::string hear_events(int to, const std::vector<std::string> &kinds) {
+std::string hear_events(int to, const std::string &server, const std::vector<std::string> &kinds) {
     Hearing &all = hearing();
     all.to = to;
+    all.server = server;
     sem_init(&all.registered, 0, 0);
     sem_init(&all.lost, 0, 0);
     auto chosen = [&kinds](std::string_view name) {
         return kinds.empty() || std::find(kinds.begin(), kinds.end(), name) != kinds.end();
     };
-    std::vector<pmix_status_t> codes{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH};
+    std::vector<pmix_status_t> codes{PMIX_ERR_LOST_CONNECTION};
     for (const auto &kind : table_of_kinds()) {
         for (const auto &one : kind.codes) {
             if (chosen(kind.name))

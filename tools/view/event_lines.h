@@ -33,8 +33,9 @@ std::string event_kinds(); // with commas between
 // `kinds`: names, or numbers of events. Fails (invalid) at the first that is neither.
 Result<void> check_event_kinds(const std::vector<std::string> &kinds);
 
-// In a process that is a tool of a server: registers for the events of these kinds (none: all), writes "ready" and then
-// each as a line to `to`, until the connection is lost. What it returns is as as_tool()'s `ask` has it.
-std::string hear_events(int to, const std::vector<std::string> &kinds);
+// In a process that is a tool of the server with that namespace: registers for the events of these kinds (none: all),
+// writes "ready" and then each as a line to `to`, until the connection is lost. What it returns is as as_tool()'s `ask`
+// has it.
+std::string hear_events(int to, const std::string &server, const std::vector<std::string> &kinds);
 
 } // namespace pmixhost

@@ -2,6 +2,7 @@
 #include "tools/view/job_output.h"
 
 #include "common/rendezvous/own_keys.h"
+#include "tools/view/connection_loss.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,6 +26,7 @@ struct FrameHeader {
 // What the callbacks and follow_output() share: they run in threads of libpmix.
 struct FollowedJob {
     int to = -1;
+    std::string server; // its namespace
     std::mutex writing;
     sem_t answered;
     pmix_status_t status = PMIX_SUCCESS;
@@ -54,12 +56,15 @@ void on_output(std::size_t, pmix_iof_channel_t channel, pmix_proc_t *source, pmi
     }
 }
 
-void on_job_lost(std::size_t, pmix_status_t, const pmix_proc_t *, pmix_info_t[], std::size_t, pmix_info_t[],
-                 std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
-    write_frame({OutputFrame::Kind::over, false, 0, {}});
+void on_connection_lost(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info_t[], std::size_t,
+                        pmix_info_t[], std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
+    bool is_ours = is_loss_of(followed_job().server, code, source);
+    if (is_ours)
+        write_frame({OutputFrame::Kind::over, false, 0, {}});
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
-    ::_exit(0); // whoever pushes may wait for an answer that does not come
+    if (is_ours)
+        ::_exit(0); // whoever pushes may wait for an answer that does not come
 }
 
 void on_answer(pmix_status_t status, void *) {
@@ -173,9 +178,10 @@ bool write_output_frame(int to, const OutputFrame &frame) {
 std::string follow_output(int to, const OutputRequest &request, const InputRequest &input) {
     FollowedJob &job = followed_job();
     job.to = to;
+    job.server = request.server;
     sem_init(&job.answered, 0, 0);
-    pmix_status_t losses[] = {PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH, PMIX_ERR_COMM_FAILURE};
-    PMIx_Register_event_handler(losses, std::size(losses), nullptr, 0, on_job_lost, on_pull_answer, nullptr);
+    pmix_status_t loss = PMIX_ERR_LOST_CONNECTION;
+    PMIx_Register_event_handler(&loss, 1, nullptr, 0, on_connection_lost, on_pull_answer, nullptr);
     if (pmix_status_t status = answer_to(PMIX_SUCCESS); status != PMIX_SUCCESS)
         return fmt::format("!PMIx_Register_event_handler: {}", PMIx_Error_string(status));
     write_frame({OutputFrame::Kind::size, false, size_of(request.job), {}});
@@ -201,7 +207,7 @@ std::string follow_output(int to, const OutputRequest &request, const InputReque
     write_frame({OutputFrame::Kind::listening, false, 0, {}});
     obey(input, processes_of(request.job, input.ranks));
     for (;;)
-        ::pause(); // on_job_lost() ends it, and who has started it
+        ::pause(); // on_connection_lost() ends it, and who has started it
 }
 
 void OutputFrames::add(std::string_view bytes) {

@@ -15,6 +15,7 @@
 namespace pmixhost {
 
 struct OutputRequest {
+    std::string server;               // the server's own namespace
     std::string job;                  // its namespace
     std::vector<std::uint32_t> ranks; // empty: all
     bool out = true, err = true;

@@ -79,10 +79,11 @@ std::vector<ListedProcess> processes_in(std::string_view table) {
 } // namespace
 
 std::vector<Result<std::vector<ListedProcess>>> processes_of_each(const std::vector<ListedServer> &servers,
-                                                                  std::chrono::seconds patience, bool of_its_host) {
+                                                                  std::chrono::seconds patience, bool of_its_host,
+                                                                  const StopAsking &stop) {
     std::vector<Result<std::vector<ListedProcess>>> out;
     auto ask = [of_its_host](const ListedServer &server) { return table_of(server.job, of_its_host); };
-    for (auto &table : as_tool_of_each(servers, patience, ask)) {
+    for (auto &table : as_tool_of_each(servers, patience, ask, {}, stop)) {
         if (table)
             out.push_back(processes_in(*table));
         else

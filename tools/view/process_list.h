@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/view/server_list.h"
+#include "tools/view/stop_asking.h"
 
 #include <chrono>
 
@@ -18,8 +19,10 @@ struct ListedProcess {
 
 // Of the job of each server, in their order; sorted by rank. Of all the job's hosts, or of the server's own alone.
 // Blocks and fails as as_tool_of_each() does (tool_process.h).
-std::vector<Result<std::vector<ListedProcess>>>
-processes_of_each(const std::vector<ListedServer> &servers, std::chrono::seconds patience, bool of_its_host = false);
+std::vector<Result<std::vector<ListedProcess>>> processes_of_each(const std::vector<ListedServer> &servers,
+                                                                  std::chrono::seconds patience,
+                                                                  bool of_its_host = false,
+                                                                  const StopAsking &stop = {});
 Result<std::vector<ListedProcess>> processes_of(const ListedServer &server, std::chrono::seconds patience,
                                                 bool of_its_host = false);
 

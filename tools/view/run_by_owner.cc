@@ -6,6 +6,7 @@
 #include "common/rendezvous/gate_door.h"
 #include "common/text/printable.h"
 #include "tools/terminal/interrupt.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/output_lines.h"
 
 #include <cerrno>
@@ -27,20 +28,6 @@ constexpr auto last_bytes_within = std::chrono::seconds(2); // after it has ende
 int refuse_run(const std::string &why) {
     std::fprintf(stderr, "pmixhost: error: by the desk of the job's user: %s\n", printable(why, 400).c_str());
     return run_failed;
-}
-
-bool write_whole(int to, std::string_view bytes) {
-    while (!bytes.empty()) {
-        ssize_t written = ::write(to, bytes.data(), bytes.size());
-        if (written < 0 && errno == EAGAIN) { // a terminal that somebody has made so
-            pollfd waits{to, POLLOUT, 0};
-            ::poll(&waits, 1, -1);
-        } else if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-    }
-    return true;
 }
 
 // False: nobody reads it any more.

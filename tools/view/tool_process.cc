@@ -127,19 +127,21 @@ void read_some(Asking &one) {
 }
 
 // Until one of them is over.
-void read_answers(std::vector<Asking> &all) {
+void read_answers(std::vector<Asking> &all, const StopAsking &stop) {
     for (;;) {
         std::vector<pollfd> polls;
+        bool is_stopped = stop && stop();
         auto first = std::chrono::steady_clock::time_point::max(), now = std::chrono::steady_clock::now();
         for (auto &one : all) {
             polls.push_back({one.from.get(), POLLIN, 0});
             first = std::min(first, one.deadline);
-            one.over = one.over || one.deadline <= now;
+            one.over = one.over || one.deadline <= now || is_stopped;
         }
         if (std::any_of(all.begin(), all.end(), [](const Asking &one) { return one.over; }))
             return;
         auto left = std::chrono::ceil<std::chrono::milliseconds>(first - now).count();
-        if (::poll(polls.data(), polls.size(), static_cast<int>(std::clamp<long long>(left, 1, 60'000))) <= 0)
+        if (::poll(polls.data(), polls.size(), static_cast<int>(std::clamp<long long>(left, 1, stop ? 100 : 60'000))) <=
+            0)
             continue;
         for (std::size_t i = 0; i < all.size(); ++i)
             if (polls[i].revents != 0)
@@ -169,10 +171,15 @@ Result<std::string> end_asking(Asking one, std::chrono::seconds patience) {
 
 std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer> &servers,
                                                  std::chrono::seconds patience, const AskServer &ask,
-                                                 const std::string &name) {
+                                                 const std::string &name, const StopAsking &stop) {
     std::vector<Result<std::string>> answers(servers.size(), std::string());
     std::vector<Asking> asked;
     for (std::size_t next = 0; next < servers.size() || !asked.empty();) {
+        if (asked.empty() && stop && stop()) {
+            for (; next < servers.size(); ++next)
+                answers[next] = error(ErrorKind::timeout, "it was not asked any more");
+            break;
+        }
         while (next < servers.size() && asked.size() < most_asked_at_once) {
             auto one = begin_asking(next, servers[next], ask, name);
             if (one) {
@@ -185,7 +192,7 @@ std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer>
         }
         if (asked.empty())
             continue;
-        read_answers(asked);
+        read_answers(asked, stop);
         for (auto &one : asked) {
             if (one.over)
                 answers[one.index] = end_asking(std::move(one), patience);

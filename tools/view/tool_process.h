@@ -4,6 +4,7 @@
 
 #include "common/base/unique_fd.h"
 #include "tools/view/server_list.h"
+#include "tools/view/stop_asking.h"
 
 #include <chrono>
 #include <functional>
@@ -26,12 +27,12 @@ Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds pat
                             const std::function<std::string()> &ask, const std::string &name = {});
 
 // The same of several servers at once, `most_asked_at_once` at a time; the answers are in their order. `patience` is
-// for each of them.
+// for each of them; when `stop` says so, what has not answered has failed (timeout).
 using AskServer = std::function<std::string(const ListedServer &server)>;
 constexpr std::size_t most_asked_at_once = 8;
 std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer> &servers,
                                                  std::chrono::seconds patience, const AskServer &ask,
-                                                 const std::string &name = {});
+                                                 const std::string &name = {}, const StopAsking &stop = {});
 
 // How long a ListeningTool may take until it listens.
 constexpr auto tool_connects_in = std::chrono::seconds(30);

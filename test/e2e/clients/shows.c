@@ -1,6 +1,6 @@
 /* A job that the commands of `pmixhost` look at. Each rank posts "shows.posted", "of RANK" and the bytes 00 ff in
  * "shows.bytes"; rank 0 publishes "shows.published". Prints "there RANK", and ends when FILE exists; before that,
- * rank 0 notifies 7302 and 7301 to everybody when FILE.notify exists, and rank 3 looks "shows.port" up when FILE.lookup
+ * rank 0 notifies 7302, PMIX_ERR_UNREACH and 7301 to everybody when FILE.notify exists, and rank 3 looks "shows.port" up when FILE.lookup
  * does: "found TEXT".
  * usage: shows FILE */
 #include "client.h"
@@ -37,8 +37,9 @@ int main(int argc, char **argv) {
         char notify[4096];
         snprintf(notify, sizeof notify, "%s.notify", argv[1]);
         await_file(notify);
-        for (pmix_status_t code = 7302; code >= 7301; code--) {
-            pmix_status_t rc = PMIx_Notify_event(code, &me.proc, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL);
+        const pmix_status_t codes[] = {7302, PMIX_ERR_UNREACH, 7301};
+        for (int i = 0; i < 3; i++) {
+            pmix_status_t rc = PMIx_Notify_event(codes[i], &me.proc, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL);
             if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
                 fail("PMIx_Notify_event: %s", status_name(rc));
         }

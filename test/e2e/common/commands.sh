@@ -35,6 +35,13 @@ ask ps --json "$nspace"
 is "with its processes" "$(field '[p["rank"] for p in r[0]["processes"]]')" "[0, 1, 2, 3]"
 ask ps
 unlike "without a terminal there are no control sequences" "$output" $'\x1b'
+asks "$pmixhost" ps --json >/dev/full 2>"$test_dir/full"
+like "what could not be written is told" "$? $(cat "$test_dir/full")" '^1 pmixhost: error: standard output: No space left on device'
+for verb in kill "signal -s USR1" pause output "debug --attach" "doctor --job"; do
+    # shellcheck disable=SC2086 # words
+    ask $verb ""
+    like "an empty name is that of no job: $verb" "$status $output" "^2 pmixhost: error: JOB is ''; allowed: "
+done
 ask ps -w
 like "nor is there anything live" "$status $output" '^2 pmixhost: error: -w is for a terminal; next: '
 if [[ $backend == local ]]; then
@@ -46,6 +53,19 @@ if [[ $backend == local ]]; then
     ok "on a terminal the list is drawn again" until_true 30 pictures 2
     kill "$watcher"
     wait "$watcher" 2>/dev/null
+    # What takes longer than a second says on a terminal what it waits for, and takes that back.
+    TERM=xterm timeout -k 5 60 script -qec "$pmixhost output --wait 3 999999" /dev/null >"$screen" 2>&1 </dev/null
+    like "a command that waits says what for" "$(tr '\r' '\n' <"$screen" | grep -c '^waiting for job 999999 \.\.\. [1-9] s')" '^[1-9]'
+    like "and takes that back before it says more" "$(cat "$screen")" $'\r\x1b\\[Kpmixhost: error: '
+    # A desk that does not come keeps nobody who wishes to leave.
+    printf '#!/bin/sh\n: >"%s"\nexec sleep 300\n' "$test_dir/sleeps" >"$test_dir/sleeper"
+    chmod +x "$test_dir/sleeper"
+    (exec env PMIXHOST_PMIXHOSTD="$test_dir/sleeper" timeout -k 30 60 "$pmixhost" output 999999) >/dev/null 2>&1 </dev/null &
+    waiter=$!
+    ok "a command waits for a desk" until_true 20 test -e "$test_dir/sleeps"
+    kill "$waiter"
+    ended() { ! kill -0 "$waiter" 2>/dev/null; }
+    ok "and ends when it is told to" until_true 10 ended
 fi
 
 # ---------------------------------------------------------------------------------------- what is known
@@ -104,7 +124,7 @@ fi
 # -------------------------------------------------------------------------------------------- what happens
 
 events=$test_dir/events
-asks "$pmixhost" events --kind aborted,7301 --json "$nspace" >"$events" 2>"$events.err" &
+asks "$pmixhost" events --kind aborted,7301,-25 --json "$nspace" >"$events" 2>"$events.err" &
 listener=$!
 asks "$pmixhost" events "$nspace" >"$events.all" 2>"$events.all.err" &
 everything=$!
@@ -113,6 +133,8 @@ ok "somebody listens" until_true 30 listens 2>/dev/null
 touch "$go.notify"
 heard() { grep -q "$1" "$2"; } # TEXT FILE
 ok "an event that was asked for is told" until_true 20 heard '"code":7301' "$events"
+# A program's own word of a connection that is lost is no end of ours.
+ok "so is one that a program has in common with the library" until_true 20 heard '"code":-25' "$events"
 any="any is to who asked for none"
 ok "$any" until_true "$(patience "$any" 20)" heard ' 7302 ' "$events.all"
 ask spawn -n 2 "$nspace" -- /bin/sh -c "echo \"spawned in \$PWD\" >>'$test_dir/spawned'"
