@@ -2,34 +2,14 @@
 // it is asked once, answered once, and not before all hosts have come.
 //
 // libpmix itself is not started; what the upcall needs of it stands here, with the version of one that does so.
-#include "server-glue/daemon/module_table.h"
-#include "server-glue/groups/group_ask.h"
+#include "test/unit/upcall_fixture.h"
+
 #include "server-glue/library/library_version.h"
-#include "server-glue/library/upcalls.h"
-
-#include <pmix_server.h>
-#include <vector>
-
-#include "test/unit/check.h"
-#include "test/unit/gate.h"
 
 using namespace pmixhost;
 
-// libpmix' own thread takes what is given to it when the test says so, which is that thread.
-struct Given {
-    pmix_op_cbfunc_t callback;
-    void *data;
-};
-static std::vector<Given> given; // by the library thread, until Fixture::through()
-extern "C" {
-const char *PMIx_Get_version(void) {
+extern "C" const char *PMIx_Get_version(void) {
     return "OpenPMIx 5.0.7, repo rev: v5.0.7";
-}
-pmix_status_t PMIx_server_deliver_inventory(pmix_info_t *, std::size_t, pmix_info_t *, std::size_t,
-                                            pmix_op_cbfunc_t callback, void *data) {
-    given.push_back({callback, data});
-    return PMIX_SUCCESS;
-}
 }
 
 namespace {
@@ -49,19 +29,11 @@ void on_answer(pmix_status_t status, pmix_info_t *, std::size_t, void *data, pmi
         release(object);
 }
 
-struct Fixture {
-    std::unique_ptr<EventLoop> loop;
-    std::unique_ptr<LibraryThread> thread;
-    std::unique_ptr<Upcalls> upcalls;
+struct Fixture : UpcallFixture {
     std::vector<GroupAsk> asks;
     Fixture() {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        auto started = LibraryThread::start([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok() && started.ok());
-        loop = std::move(*made);
-        thread = std::move(*started);
-        upcalls = std::make_unique<Upcalls>(*loop, *thread);
-        upcalls->handlers.on<GroupAsk>([this](GroupAsk ask) { asks.push_back(std::move(ask)); });
+        progress_thread.waits = true;
+        take<GroupAsk>([this](GroupAsk &ask) { asks.push_back(std::move(ask)); });
     }
     pmix_status_t destruct(Tracker &tracker, bool local_only = true) {
         pmix_proc_t everyone;
@@ -71,18 +43,6 @@ struct Fixture {
         char name[] = "friends";
         return module_table()->group(PMIX_GROUP_DESTRUCT, name, &everyone, 1, &info, local_only ? 1 : 0, on_answer,
                                      &tracker);
-    }
-    // What the loop and the library thread have to do is done.
-    void through() {
-        loop->post([this] { loop->stop(); });
-        assert_true(loop->run().ok());
-        OneTimeGate gate;
-        thread->run("end", [&] { gate.open(); });
-        gate.wait();
-    }
-    void progress_thread_goes_on() {
-        for (const Given &each : std::exchange(given, {}))
-            each.callback(PMIX_SUCCESS, each.data);
     }
     void answer(std::size_t which, pmix_status_t status) {
         asks[which].reply(status, {});
@@ -98,10 +58,10 @@ void two_calls_are_one(void **) {
     assert_int_equal(f.destruct(tracker), PMIX_SUCCESS);
     f.through();
     assert_int_equal(f.asks.size(), 1);
-    f.progress_thread_goes_on();
+    progress_thread.goes_on();
     assert_int_equal(tracker.answers, 0); // other hosts have not come
     f.answer(0, PMIX_ERR_TIMEOUT);
-    f.progress_thread_goes_on();
+    progress_thread.goes_on();
     assert_int_equal(tracker.answers, 1);
     assert_int_equal(tracker.status, PMIX_ERR_TIMEOUT);
 }
@@ -117,7 +77,7 @@ void an_answer_between_the_two_calls(void **) {
     f.through();
     assert_int_equal(f.asks.size(), 1);
     assert_int_equal(tracker.answers, 0);
-    f.progress_thread_goes_on();
+    progress_thread.goes_on();
     assert_int_equal(tracker.answers, 1);
 }
 
@@ -131,7 +91,7 @@ void a_later_one_with_the_same_object(void **) {
         f.through();
         assert_int_equal(f.asks.size(), i);
         f.answer(f.asks.size() - 1, PMIX_SUCCESS);
-        f.progress_thread_goes_on();
+        progress_thread.goes_on();
         assert_int_equal(tracker.answers, i);
     }
     // Two of them at a time, each twice.
@@ -141,7 +101,7 @@ void a_later_one_with_the_same_object(void **) {
     assert_int_equal(f.asks.size(), 5);
     f.answer(3, PMIX_SUCCESS);
     f.answer(4, PMIX_SUCCESS);
-    f.progress_thread_goes_on();
+    progress_thread.goes_on();
     assert_int_equal(tracker.answers, 4);
     assert_int_equal(other.answers, 1);
 }
@@ -156,7 +116,7 @@ void without_the_flag_each_call_is_one(void **) {
     f.answer(0, PMIX_SUCCESS);
     f.answer(1, PMIX_SUCCESS);
     assert_int_equal(tracker.answers + other.answers, 2);
-    assert_true(given.empty());
+    assert_true(progress_thread.given.empty());
 }
 
 } // namespace

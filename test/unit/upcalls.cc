@@ -3,25 +3,10 @@
 // answers are given to libpmix in the library thread, never in the loop's.
 //
 // libpmix itself is not started; what the upcalls need of it stands here.
-#include "server-glue/library/upcalls.h"
-#include "server-glue/allocation/allocation_ask.h"
-#include "server-glue/collective/connect_ask.h"
-#include "server-glue/collective/fence_ask.h"
-#include "server-glue/control/abort_ask.h"
-#include "server-glue/control/job_control_ask.h"
-#include "server-glue/daemon/module_table.h"
+#include "test/unit/upcall_fixture.h"
+
 #include "server-glue/events/monitors.h"
-#include "server-glue/events/notify_ask.h"
-#include "server-glue/groups/group_ask.h"
 #include "server-glue/library/library_version.h"
-#include "server-glue/log/log_ask.h"
-#include "server-glue/modex/modex_ask.h"
-#include "server-glue/publish/publish_asks.h"
-#include "server-glue/query/query_ask.h"
-#include "server-glue/security/credential_asks.h"
-#include "server-glue/spawn/spawn_ask.h"
-#include "server-glue/tasks/client_asks.h"
-#include "server-glue/tool_access/tool_ask.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -29,21 +14,14 @@
 #include <pmix.h>
 #include <thread>
 
-#include "test/unit/check.h"
 #include "test/unit/counted_memory.h"
-#include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
-// Stands in for libpmix: its progress thread is the caller's, and it is noted how a handler is registered.
+// Stands in for libpmix, as the fixture does: it is noted how a handler is registered.
 static bool with_callback = false;
 extern "C" {
-pmix_status_t PMIx_server_deliver_inventory(pmix_info_t *, std::size_t, pmix_info_t *, std::size_t,
-                                            pmix_op_cbfunc_t callback, void *data) {
-    callback(PMIX_SUCCESS, data);
-    return PMIX_SUCCESS;
-}
 pmix_status_t PMIx_Register_event_handler(pmix_status_t *, std::size_t, pmix_info_t *, std::size_t,
                                           pmix_notification_fn_t, pmix_hdlr_reg_cbfunc_t callback, void *data) {
     with_callback = callback != nullptr;
@@ -73,26 +51,14 @@ struct Taker {
     pmix_status_t refused = PMIX_SUCCESS;
 };
 
-struct World {
+struct World : UpcallFixture {
     Taker handler;
-    std::unique_ptr<EventLoop> loop;
-    std::unique_ptr<LibraryThread> thread;
-    std::unique_ptr<Upcalls> upcalls;
     int answers = 0; // what follows: the library thread's, until all_is_handled()
     bool in_the_loop = false;
     pmix_status_t status = PMIX_SUCCESS; // of the last answer that tells
 
     enum class Takes { all, nothing };
     explicit World(Takes takes = Takes::all) {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        auto started = LibraryThread::start([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok() && started.ok());
-        loop = std::move(*made);
-        thread = std::move(*started);
-        upcalls = std::make_unique<Upcalls>(*loop, *thread);
-        upcalls->handlers.shared<CollectiveLimits>()->bytes = 64u << 20;
-        upcalls->handlers.shared<PublishLimits>()->bytes = 1u << 20;
-        upcalls->handlers.shared<EventGate>()->most = 1u << 20;
         if (takes == Takes::all)
             handler.take_all(upcalls->handlers);
     }
