@@ -1,6 +1,9 @@
 // The upcall of groups: construct and destruct. What the library does by itself (a group of
 // processes of this host alone, without a context id) does not come here, but its destruction does: with some
 // versions twice, one call behind the other, for one answer.
+//
+// It is always answered through the callback. Of an error that the upcall returns, all versions (read in 4.2.2 to
+// 6.1.0) free the object of the caller twice, and forget the other callers of this host, who then wait for ever.
 #include "server-glue/collective/fence_ask.h"
 #include "server-glue/groups/group_ask.h"
 #include "server-glue/library/convert.h"
@@ -16,6 +19,8 @@ namespace pmixhost {
 namespace {
 
 using namespace upcall;
+
+constexpr const char *bootstrap_key = "pmix.grp.boot"; // PMIX_GROUP_BOOTSTRAP, from libpmix 6 on
 
 std::vector<pmix_proc_t> procs_of(const std::vector<Process> &members) {
     std::vector<pmix_proc_t> procs;
@@ -54,18 +59,21 @@ struct TakenDestruction {
 };
 
 // Of a destruction that may be handed on once more: by libpmix' own thread, which is then through with both calls, so
-// that the object for the answer is there at the second one, and none of a later destruction is taken for it.
+// that the object for the answer is there at the second one, and none of a later destruction is taken for it. In the
+// same way what is refused at once is answered: the upcall has then returned.
+void answer_status(pmix_info_cbfunc_t callback, void *data, pmix_status_t status) {
+    in_progress_thread([callback, data, status] {
+        Upcalls *upcalls = current();
+        auto taken = upcalls ? upcalls->handlers.shared<TakenDestruction>() : nullptr;
+        if (taken && taken->data == data)
+            taken->data = nullptr;
+        if (callback)
+            callback(status, nullptr, 0, data, nullptr, nullptr);
+    });
+}
+
 GroupReply reply_to_both(pmix_info_cbfunc_t callback, void *data) {
-    return {[callback, data](pmix_status_t status, const GroupAnswer &) {
-                in_progress_thread([callback, data, status] {
-                    Upcalls *upcalls = current();
-                    auto taken = upcalls ? upcalls->handlers.shared<TakenDestruction>() : nullptr;
-                    if (taken && taken->data == data)
-                        taken->data = nullptr;
-                    if (callback)
-                        callback(status, nullptr, 0, data, nullptr, nullptr);
-                });
-            },
+    return {[callback, data](pmix_status_t status, const GroupAnswer &) { answer_status(callback, data, status); },
             PMIX_ERROR, GroupAnswer()};
 }
 
@@ -95,6 +103,9 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
             ask.refused = packed ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_PACK_FAILURE;
         else
             ask.endpoints += *packed;
+    } else if (library_gives_data_of_each_member() &&
+               (PMIX_CHECK_KEY(&info, PMIX_GROUP_ADD_MEMBERS) || PMIX_CHECK_KEY(&info, bootstrap_key))) {
+        ask.refused = PMIX_ERR_NOT_SUPPORTED; // it is the host that would have to wait for them
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
         for (const char *key : {PMIX_GROUP_LEADER, PMIX_GROUP_LOCAL_ONLY, PMIX_SORTED_PROC_ARRAY, PMIX_EMBED_BARRIER,
                                 PMIX_GROUP_INFO, PMIX_GROUP_ID}) {
@@ -111,40 +122,46 @@ bool has_flag(const pmix_info_t directives[], std::size_t count, const char *key
            });
 }
 
+// A member that libpmix 6 adds (PMIX_GROUP_BOOTSTRAP) names no process.
+pmix_status_t kind_of(pmix_group_operation_t operation, std::size_t count, CollectiveKind &kind) {
+    if (operation != PMIX_GROUP_CONSTRUCT && operation != PMIX_GROUP_DESTRUCT)
+        return PMIX_ERR_NOT_SUPPORTED;
+    kind = operation == PMIX_GROUP_CONSTRUCT ? CollectiveKind::group_construct : CollectiveKind::group_destruct;
+    return count == 0 ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+}
+
 pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_proc_t procs[], std::size_t count,
                        const pmix_info_t directives[], std::size_t ndirs, pmix_info_cbfunc_t callback, void *data) {
-    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+    pmix_status_t status = guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        // Which of those that have the flag are handed on twice cannot be told: a program may have given it. And where
+        // a member is a wildcard the library gives it to a group of several hosts too.
+        bool perhaps_twice = operation == PMIX_GROUP_DESTRUCT && library_destructs_local_groups_twice() &&
+                             has_flag(directives, ndirs, PMIX_GROUP_LOCAL_ONLY);
+        if (perhaps_twice) {
+            auto taken = upcalls.handlers.shared<TakenDestruction>();
+            if (data && taken->data == data)
+                return PMIX_SUCCESS; // the answer to the first call is that to both
+            taken->data = data;
+        }
         GroupAsk ask;
-        if (operation == PMIX_GROUP_CONSTRUCT)
-            ask.kind = CollectiveKind::group_construct;
-        else if (operation == PMIX_GROUP_DESTRUCT)
-            ask.kind = CollectiveKind::group_destruct;
-        else
-            return PMIX_ERR_NOT_SUPPORTED;
-        if (!name || !*name)
-            return PMIX_ERR_BAD_PARAM;
-        ask.name = name;
+        if (pmix_status_t refused = kind_of(operation, procs ? count : 0, ask.kind); refused != PMIX_SUCCESS)
+            return refused;
         ask.members = processes_of(procs, count);
         const std::uint64_t most_bytes = upcalls.handlers.shared<CollectiveLimits>()->bytes;
         for (std::size_t i = 0; directives && i < ndirs; ++i)
             read(directives[i], ask, most_bytes);
+        if (name && *name)
+            ask.name = name;
+        else
+            ask.refused = PMIX_ERR_BAD_PARAM; // as on all hosts of its members, who hear of it
         ask.tolerant = ask.tolerant || ask.tells_of_ends;
-        // Which of those that have the flag are handed on twice cannot be told: a program may have given it. And where
-        // a member is a wildcard the library gives it to a group of several hosts too.
-        if (operation == PMIX_GROUP_DESTRUCT && library_destructs_local_groups_twice() &&
-            has_flag(directives, ndirs, PMIX_GROUP_LOCAL_ONLY)) {
-            auto taken = upcalls.handlers.shared<TakenDestruction>();
-            if (data && taken->data == data)
-                return PMIX_SUCCESS; // the answer to the first call is that to both
-            ask.reply = reply_to_both(callback, data);
-            post(upcalls, std::move(ask));
-            taken->data = data;
-            return PMIX_SUCCESS;
-        }
-        ask.reply = group_reply(callback, data);
+        ask.reply = perhaps_twice ? reply_to_both(callback, data) : group_reply(callback, data);
         post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
+    if (status != PMIX_SUCCESS)
+        answer_status(callback, data, status);
+    return PMIX_SUCCESS;
 }
 
 } // namespace

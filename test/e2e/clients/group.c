@@ -12,6 +12,7 @@
  *   group wildcard       all ranks by the wildcard, without a context id: what was posted is there
  *   group named          all ranks by the wildcard: what was posted is found by the group's name and the rank in it
  *   group refused        a required directive that does not exist: refused on all hosts
+ *   group nameless       an empty name: refused on all hosts, which go on
  *   group pair KEY ME OTHER ROUNDS [fence]
  *        two jobs, which find each other by what they publish, build a group of all their ranks (and fence by its name)
  *
@@ -288,6 +289,16 @@ int main(int argc, char **argv) {
         if (rc != PMIX_ERR_NOT_SUPPORTED)
             fail("%s", status_name(rc));
         fence();
+    } else if (!strcmp(what, "nameless")) {
+        pmix_proc_t *procs = list_of(0, 1, &n);
+        for (int i = 0; i < 2; i++) {
+            pmix_status_t rc = construct("", procs, n, 0, 0, NULL);
+            if (rc != PMIX_ERR_BAD_PARAM)
+                fail("%s", status_name(rc));
+            fence();
+        }
+        size_t id;
+        build("test-named", procs, n, CONTEXT, &id);
     } else if (!strcmp(what, "pair") && argc > 5) {
         pair(argv[2], argv[3], argv[4], atoi(argv[5]), argc > 6);
     } else {

@@ -28,6 +28,8 @@ client 3 2 group_ends called
 ok "a group's name stands for its members in PMIx_Job_control, a rank of it for one in PMIx_Abort" eval "ended_in_time && so_many_ok 5"
 client 3 1 group refused
 ok "a required directive that does not exist is refused on all hosts" all_ok 3
+client 3 2 group nameless
+ok "a group without a name is refused on all hosts, and they go on" all_ok 6
 client 3 1 group lonely 5
 ok "a member that does not come: the others hear of the timeout" all_ok 3
 
