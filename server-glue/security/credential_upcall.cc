@@ -14,6 +14,17 @@ using namespace upcall;
 
 constexpr const char *credential_type = "munge";
 
+// What comes with a credential. libpmix from 6.1 on reads it when its callback has returned (_cred_cbfunc of
+// pmix_server.c), and frees nothing of it: it is there as long as the process.
+pmix_info_t *kind_of_credential() {
+    static auto *const kind = [] {
+        auto *list = new InfoList;
+        list->add(PMIX_CRED_TYPE, credential_type);
+        return list;
+    }();
+    return kind->data();
+}
+
 // A list such as "munge,sss".
 bool names_our_type(const pmix_value_t &value) {
     if (value.type != PMIX_STRING || !value.data.string)
@@ -54,9 +65,7 @@ pmix_status_t on_get_credential(const pmix_proc_t *, const pmix_info_t info[], s
         ask.reply = {[callback, data](pmix_status_t status, Bytes credential) {
                          in_progress_thread([callback, data, status, credential]() mutable {
                              pmix_byte_object_t object{credential.data(), credential.size()};
-                             InfoList results;
-                             results.add(PMIX_CRED_TYPE, credential_type);
-                             callback(status, &object, results.data(), results.size(), data);
+                             callback(status, &object, kind_of_credential(), 1, data);
                          });
                      },
                      PMIX_ERROR, Bytes()};
