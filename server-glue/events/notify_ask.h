@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 namespace pmixhost {
 
@@ -18,6 +19,9 @@ struct EventGate {
     std::atomic<std::uint64_t> posted{0};  // not yet seen by the loop
     std::atomic<std::uint64_t> waiting{0}; // for other hosts
     std::uint64_t most = 16ull << 20;      // of both together; more is refused before it is copied
+    // The namespace of this server. What it notifies itself the library hands on to its host as well, which is where it
+    // comes from (_notify_client_event of pmix_event_notification.c). It does not change once there are upcalls.
+    std::string server_nspace;
 };
 struct NotifyAsk {
     Process source;

@@ -48,6 +48,11 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         if (!source || range == PMIX_RANGE_INVALID || count > INT32_MAX)
             return PMIX_ERR_BAD_PARAM;
+        Process from = process_of(*source);
+        // No process of this host has such a name. A refusal by the callback, as below, would come too late for 4.2:
+        // of its own events it frees what the callback is given, whatever the upcall returns but PMIX_SUCCESS.
+        if (const auto &own = upcalls.handlers.shared<EventGate>()->server_nspace; !own.empty() && from.nspace == own)
+            return PMIX_OPERATION_SUCCEEDED;
         NotifyAsk ask;
         for (std::size_t i = 0; range == PMIX_RANGE_CUSTOM && info && i < count; ++i) {
             if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_CUSTOM_RANGE) && !read_processes(info[i].value, ask.custom))
@@ -62,7 +67,7 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
         ask.admission = admit(upcalls, ask.info.size() + sizeof ask);
         if (!ask.admission)
             return refuse_for_now(callback, data);
-        ask.source = process_of(*source);
+        ask.source = std::move(from);
         ask.status = code;
         ask.range = range;
         ask.info_count = static_cast<std::uint32_t>(count);
