@@ -18,7 +18,7 @@ namespace {
 
 using namespace upcall;
 
-// What PRRTE's tools use besides; the library's own header has it only for itself.
+// The library's own header has it only for itself.
 constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP
 
 constexpr std::chrono::seconds longest_held = std::chrono::hours(1);
@@ -73,18 +73,25 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask, bool &must_have_kept) 
     return PMIX_SUCCESS;
 }
 
+// PMIx_IOF_deregister: the library puts its word behind the directives of the tool, and names no process. The pull is
+// gone there already, whatever the directives are.
+bool ends_a_pull(std::size_t count, const pmix_info_t directives[], std::size_t ndirs, pmix_iof_channel_t channels) {
+    return count == 0 && channels == PMIX_FWD_NO_CHANNELS && directives && ndirs > 0 &&
+           PMIX_CHECK_KEY(&directives[ndirs - 1], stop_pulling);
+}
+
 pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
                       pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        if (ends_a_pull(count, directives, ndirs, channels)) {
+            post(upcalls, PullEndAsk{});
+            if (library_answers_iof_deregistrations_astray() && library_is_of_headers())
+                pmixhost_mend_iof_deregistration(data);
+            return PMIX_OPERATION_SUCCEEDED;
+        }
         PullAsk ask;
         bool must_have_kept = false;
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
-            if (PMIX_CHECK_KEY(&directives[i], stop_pulling)) {
-                post(upcalls, PullEndAsk{});
-                if (library_answers_iof_deregistrations_astray() && library_is_of_headers())
-                    pmixhost_mend_iof_deregistration(data);
-                return PMIX_OPERATION_SUCCEEDED;
-            }
             if (auto status = read(directives[i], ask, must_have_kept); status != PMIX_SUCCESS)
                 return status;
         }
