@@ -11,7 +11,8 @@ namespace pmixhost {
 
 struct ModexAsk {
     Process target;
-    Bytes key; // PMIX_REQUIRED_KEY; empty: whatever it has posted
+    Bytes key;         // PMIX_REQUIRED_KEY; empty: whatever it has posted
+    bool anew = false; // PMIX_GET_REFRESH_CACHE: from where the process runs, not what came before
     std::optional<std::chrono::seconds> timeout;
     DataReply reply;
 };

@@ -38,6 +38,18 @@ DataReply modex_reply(pmix_modex_cbfunc_t callback, void *data) {
             PMIX_ERROR, Bytes()};
 }
 
+// What a client's or this server's library has obeyed already, or, of fences, what is of no consequence here.
+bool is_for_the_library(const pmix_info_t &directive) {
+    for (const char *key : {PMIX_IMMEDIATE, PMIX_OPTIONAL, PMIX_DATA_SCOPE, PMIX_GET_POINTER_VALUES,
+                            PMIX_GET_STATIC_VALUES, PMIX_JOB_INFO, PMIX_APP_INFO, PMIX_NODE_INFO, PMIX_SESSION_INFO,
+                            PMIX_APPNUM, PMIX_HOSTNAME, PMIX_NODEID, PMIX_SESSION_ID, PMIX_LOCAL_COLLECTIVE_STATUS,
+                            PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_SORTED_PROC_ARRAY}) {
+        if (PMIX_CHECK_KEY(&directive, key))
+            return true;
+    }
+    return false;
+}
+
 // A required directive that is not known is refused.
 pmix_status_t read(const pmix_info_t &directive, ModexAsk &ask) {
     if (PMIX_CHECK_KEY(&directive, PMIX_TIMEOUT)) {
@@ -47,12 +59,9 @@ pmix_status_t read(const pmix_info_t &directive, ModexAsk &ask) {
         const char *key = directive.value.type == PMIX_STRING ? directive.value.data.string : nullptr;
         if (key && strncmp(key, "pmix", 4) != 0)
             ask.key.assign(key, strnlen(key, PMIX_MAX_KEYLEN));
-    } else if (PMIX_INFO_IS_REQUIRED(&directive)) {
-        for (const char *key : {PMIX_LOCAL_COLLECTIVE_STATUS, PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO,
-                                PMIX_SORTED_PROC_ARRAY}) {
-            if (PMIX_CHECK_KEY(&directive, key))
-                return PMIX_SUCCESS; // of fences, of no consequence here
-        }
+    } else if (PMIX_CHECK_KEY(&directive, PMIX_GET_REFRESH_CACHE)) {
+        ask.anew = flag_of(directive.value);
+    } else if (PMIX_INFO_IS_REQUIRED(&directive) && !is_for_the_library(directive)) {
         return PMIX_ERR_NOT_SUPPORTED;
     }
     return PMIX_SUCCESS;

@@ -59,7 +59,7 @@ void StepModex::read_posted(ModexAsk request, TimePoint deadline, ModexKey key) 
     if (request.target.wildcard && request.target.nspace != context_.step.nspace)
         return request.reply(PMIX_SUCCESS, {});
     auto known = jobs_.take_posted(request.target.nspace, request.target.rank);
-    if (known && key.is_in(*known))
+    if (known && !request.anew && key.is_in(*known))
         return request.reply(PMIX_SUCCESS, std::move(*known));
     modex_.request(request.target.nspace, request.target.rank, context_.now(), deadline, std::move(request.reply),
                    std::move(key));
