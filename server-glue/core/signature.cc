@@ -21,7 +21,7 @@ Result<Signature> canonical(CollectiveKind kind, const std::vector<Process> &par
         Rank size = size_of(process.nspace);
         if (size == 0)
             return error(ErrorKind::not_found, "namespace {} is not known here", process.nspace);
-        if (!process.wildcard && process.rank >= size)
+        if (!process.wildcard && (process.rank >= size || process.rank > highest_rank))
             return error(ErrorKind::not_found, "namespace {} has no rank {}", process.nspace, process.rank);
         Members &m = by_nspace[process.nspace];
         m.nspace = process.nspace;

@@ -49,6 +49,8 @@ struct Signature {
 
 // A size that stands for a namespace that exists elsewhere: its ranks are taken as they are named.
 inline constexpr Rank size_unknown = UINT32_MAX;
+// PMIX_RANK_VALID: what is above has a meaning of its own (undefined, the local peers, ...), and is no process' rank.
+inline constexpr Rank highest_rank = UINT32_MAX - 50;
 
 struct Process {
     Bytes nspace;

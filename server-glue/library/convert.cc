@@ -55,6 +55,16 @@ std::string key_of(const pmix_info_t &info) {
 
 std::optional<long long> number_of(const pmix_value_t &value) {
     switch (value.type) {
+    case PMIX_BYTE:
+        return value.data.byte;
+    case PMIX_INT8:
+        return value.data.int8;
+    case PMIX_UINT8:
+        return value.data.uint8;
+    case PMIX_INT16:
+        return value.data.int16;
+    case PMIX_UINT16:
+        return value.data.uint16;
     case PMIX_INT:
         return value.data.integer;
     case PMIX_UINT:

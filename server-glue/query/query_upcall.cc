@@ -21,6 +21,10 @@ bool read_text(const pmix_value_t &value, std::string &out) {
     return (size > 0 || !value.data.string) && size <= longest;
 }
 
+bool is_empty_text(const pmix_value_t &value) {
+    return value.type == PMIX_STRING && value.data.string && !*value.data.string;
+}
+
 bool read_number(const pmix_value_t &value, std::optional<std::uint32_t> &out) {
     auto number = number_of(value);
     if (!number || *number < 0 || *number > UINT32_MAX)
@@ -41,8 +45,9 @@ bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query, std::option
     if (PMIX_INFO_IS_REQUIRED(&info))
         query.required.push_back(key_of(info));
     for (const auto &[key, text] : texts) {
+        // PMIx_Resolve_peers and _nodes of libpmix 5 ask for all namespaces with an empty one, as well as with none.
         if (PMIX_CHECK_KEY(&info, key))
-            return read_text(value, *text);
+            return (text == &query.nspace && is_empty_text(value)) || read_text(value, *text);
     }
     for (const auto &[key, flag] : flags) {
         if (PMIX_CHECK_KEY(&info, key)) {
@@ -59,8 +64,11 @@ bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query, std::option
     } else if (PMIX_CHECK_KEY(&info, PMIX_PROCID)) {
         if (value.type != PMIX_PROC || !value.data.proc)
             return false;
-        query.processes.push_back(process_of(*value.data.proc));
-        query.nspace = query.processes.back().nspace;
+        // Of a process whose rank is undefined the standard means the namespace alone.
+        Process process = process_of(*value.data.proc);
+        query.nspace = process.nspace;
+        if (process.rank != PMIX_RANK_UNDEF)
+            query.processes.push_back(std::move(process));
     } else if (PMIX_CHECK_KEY(&info, PMIX_RANK)) {
         // PRRTE's own tools say an int32_t.
         auto number = value.type == PMIX_PROC_RANK ? std::optional<long long>(value.data.rank) : number_of(value);
@@ -99,7 +107,7 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t *queries, std::size_t count, 
                 if (!read_qualifier(queries[i].qualifiers[q], query, rank))
                     query.malformed = key_of(queries[i].qualifiers[q]);
             }
-            if (rank)
+            if (rank && *rank != PMIX_RANK_UNDEF)
                 query.processes.push_back({query.nspace, *rank});
         }
         if (keys == 0)
