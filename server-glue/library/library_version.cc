@@ -50,6 +50,11 @@ bool library_answers_iof_deregistrations_astray() {
     return library_version() < LibraryVersion{6, 1, 0};
 }
 
+// pmix_server_log of src/server/pmix_server_ops.c
+bool library_leaves_syslog_to_its_host() {
+    return library_version() >= LibraryVersion{6, 1, 0};
+}
+
 // finalstep of src/common/pmix_query.c
 bool library_drops_refusals_of_connected_servers() {
     return library_version() < LibraryVersion{5, 0, 7};

@@ -31,6 +31,8 @@ bool library_destructs_local_groups_twice();
 bool library_answers_attributes_astray();
 // PMIx_IOF_deregister is answered with whatever stands in some memory (server-glue/library/iof_deregistration.h).
 bool library_answers_iof_deregistrations_astray();
+// What is for syslog is handed to the host alone; before, the library writes it and hands it on all the same.
+bool library_leaves_syslog_to_its_host();
 // A query that the host refuses is never answered in a server that is connected to one (connected_server.h).
 bool library_drops_refusals_of_connected_servers();
 // What a host answers to notify_event, other than that it goes on, is a success for who notifies

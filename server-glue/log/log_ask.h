@@ -20,6 +20,7 @@ struct LogAsk {
         std::string text;
         pmix_status_t status = PMIX_SUCCESS; // without a place to go to: how it went
         bool job_record = false;
+        bool syslog = false; // where libpmix leaves it to its host
         std::shared_ptr<const Mail> mail = nullptr;
     };
     Process caller;
@@ -27,6 +28,7 @@ struct LogAsk {
     bool once = false, tagged = false, timed = false;
     bool xml = false;     // the text as an element of XML, which names its process; always tagged
     std::time_t time = 0; // of the request; 0: not said
+    int priority = 3;     // of what goes to syslog: LOG_ERR, as the standard has it
     pmix_status_t refused = PMIX_SUCCESS;
     StatusReply reply;
 };

@@ -73,13 +73,15 @@ static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared
         auto &entry = ask->entries[place];
         auto go_on = [=](pmix_status_t status) {
             auto &taken = ask->entries[place];
-            taken.job_record = false;
+            taken.job_record = taken.syslog = false;
             taken.mail.reset();
             taken.status = status;
             log_from(place, ask, places, done);
         };
         if (entry.job_record)
             return places->record(record_line(*ask, entry.text), go_on);
+        if (entry.syslog)
+            return places->syslog(record_line(*ask, entry.text), go_on);
         if (entry.mail)
             return places->mail(entry.mail, go_on);
         if (entry.fd >= 0) {

@@ -15,11 +15,13 @@ struct LogPlaces {
     std::function<void(const std::string &text, std::function<void(pmix_status_t)> done)> record;
     // Sends by e-mail, in the same manner.
     std::function<void(std::shared_ptr<const Mail> mail, std::function<void(pmix_status_t)> done)> mail;
+    // Writes to this host's syslog, in the same manner.
+    std::function<void(const std::string &text, std::function<void(pmix_status_t)> done)> syslog;
 };
 
 // Takes the entries to their places, one after the other, and sets every entry's status: SUCCESS, OUT_OF_RESOURCE
-// when `write` gives false or an element of XML is longer than LogAsk::max_text, what `record` or `mail` said, or what
-// it was before. With `once`, stops at the first that succeeds.
+// when `write` gives false or an element of XML is longer than LogAsk::max_text, what `record`, `mail` or `syslog`
+// said, or what it was before. With `once`, stops at the first that succeeds.
 //
 // `done` gets SUCCESS when all succeeded (with `once`: one), PARTIAL_SUCCESS when some did, else the status of the
 // first; it also gets the request. It is called from within when nothing had to be waited for.

@@ -1,5 +1,6 @@
-// Upcall of log. libpmix calls it with all entries of a request, including those for syslog, which it has written by
-// itself before. It holds a lock over the call that the answer takes, so the answer must not come from within.
+// Upcall of log. libpmix calls it with all entries of a request, including those for syslog, which before 6.1 it has
+// written by itself. It holds a lock over the call that the answer takes, so the answer must not come from within.
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_tools.h"
 #include "server-glue/log/log_ask.h"
 
@@ -61,9 +62,10 @@ LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
         return entry;
     }
     bool record = PMIX_CHECK_KEY(&info, PMIX_LOG_JOB_RECORD);
-    bool ours = record || PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) || PMIX_CHECK_KEY(&info, PMIX_LOG_STDERR);
+    bool syslog = PMIX_CHECK_KEY(&info, PMIX_LOG_SYSLOG) || PMIX_CHECK_KEY(&info, PMIX_LOG_LOCAL_SYSLOG);
+    bool ours = record || syslog || PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) || PMIX_CHECK_KEY(&info, PMIX_LOG_STDERR);
     std::size_t limit = record ? LogAsk::max_record : LogAsk::max_text;
-    if (PMIX_CHECK_KEY(&info, PMIX_LOG_SYSLOG) || PMIX_CHECK_KEY(&info, PMIX_LOG_LOCAL_SYSLOG)) {
+    if (syslog && !library_leaves_syslog_to_its_host()) {
         // With PMIX_LOG_ONCE it tries the host before, and then not syslog.
         entry.status = once ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
     } else if (!ours) {
@@ -75,7 +77,8 @@ LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
         entry.status = PMIX_ERR_OUT_OF_RESOURCE;
         if (size <= limit) {
             entry.job_record = record;
-            if (!record)
+            entry.syslog = syslog;
+            if (!record && !syslog)
                 entry.fd = PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) ? 1 : 2;
             entry.text.assign(info.value.data.string, size);
         }
@@ -92,12 +95,18 @@ void read_directive(const pmix_info_t &info, LogAsk &ask) {
         ask.timed = flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_XML_OUTPUT)) {
         ask.xml = flag_of(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_SYSLOG_PRI)) {
+        auto priority = number_of(info.value);
+        if (priority && *priority >= 0 && *priority < 8)
+            ask.priority = static_cast<int>(*priority);
+        else if (PMIX_INFO_IS_REQUIRED(&info) && library_leaves_syslog_to_its_host())
+            ask.refused = PMIX_ERR_BAD_PARAM;
     } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TIMESTAMP)) {
         if (info.value.type == PMIX_TIME)
             ask.time = info.value.data.time;
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
-        for (const char *key : {PMIX_LOG_SOURCE, PMIX_LOG_GENERATE_TIMESTAMP, PMIX_LOG_SYSLOG_PRI, PMIX_LOG_KEY,
-                                PMIX_LOG_VAL, PMIX_LOG_AGG}) {
+        for (const char *key :
+             {PMIX_LOG_SOURCE, PMIX_LOG_GENERATE_TIMESTAMP, PMIX_LOG_KEY, PMIX_LOG_VAL, PMIX_LOG_AGG}) {
             if (PMIX_CHECK_KEY(&info, key))
                 return; // the library's
         }

@@ -9,6 +9,7 @@
 #include "server-glue/rm/job_record.h"
 
 #include <pmix.h>
+#include <syslog.h>
 
 namespace pmixhost {
 
@@ -17,6 +18,8 @@ static constexpr auto record_patience = std::chrono::seconds(30);
 static constexpr auto mail_patience = std::chrono::seconds(30);
 // Letters that may wait for the program.
 static constexpr std::size_t max_letters = 16;
+static constexpr auto syslog_patience = std::chrono::seconds(10);
+static constexpr std::size_t max_syslog_lines = 64; // that wait
 
 void StepLog::take_asks(UpcallHandlers &handlers) {
     handlers.on<LogAsk>([this](LogAsk ask) { log(std::move(ask)); });
@@ -33,6 +36,10 @@ void StepLog::log(LogAsk request) {
     };
     places.mail = [this](std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done) {
         mail(std::move(letter), std::move(done));
+    };
+    places.syslog = [this, priority = request.priority](const std::string &text,
+                                                        std::function<void(pmix_status_t)> done) {
+        syslog(text, priority, std::move(done));
     };
     log_entries(std::make_shared<LogAsk>(std::move(request)), std::move(places),
                 [this](pmix_status_t status, LogAsk &ask) {
@@ -84,6 +91,20 @@ void StepLog::mail(std::shared_ptr<const Mail> letter, std::function<void(pmix_s
             context_.log.warning("{}", sent.failure().text);
             ErrorKind kind = sent.failure().kind;
             done(kind == ErrorKind::timeout || kind == ErrorKind::limit ? status_of(kind) : PMIX_ERROR);
+        });
+}
+
+void StepLog::syslog(std::string text, int priority, std::function<void(pmix_status_t)> done) {
+    if (!syslog_)
+        syslog_.emplace(context_.loop, max_syslog_lines);
+    syslog_->run_alone(
+        context_.now() + syslog_patience,
+        [text = std::move(text), priority]() -> Result<void> {
+            ::syslog(LOG_USER | LOG_PRI(priority), "%s", text.c_str());
+            return {};
+        },
+        [done = std::move(done)](Result<void> written) {
+            done(written ? static_cast<pmix_status_t>(PMIX_SUCCESS) : status_of(written.failure()));
         });
 }
 

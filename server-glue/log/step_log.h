@@ -20,9 +20,11 @@ class StepLog final : public StepService {
   private:
     void record(const std::string &text, std::function<void(pmix_status_t)> done);
     void mail(std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done);
+    void syslog(std::string text, int priority, std::function<void(pmix_status_t)> done);
 
     StepContext &context_;
     std::optional<SlowCalls> mailer_; // made for the first letter
+    std::optional<SlowCalls> syslog_; // and for the first line to syslog, whose reader may be slow
 };
 
 } // namespace pmixhost

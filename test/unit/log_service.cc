@@ -33,6 +33,10 @@ struct Written {
             recorded.push_back(mail_message(*letter));
             recording = std::move(done);
         };
+        places.syslog = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
+            recorded.push_back(text);
+            recording = std::move(done);
+        };
         log_entries(std::make_shared<LogAsk>(std::move(ask)), std::move(places),
                     [this](pmix_status_t all, LogAsk &) { status = all; });
         return status;
@@ -102,6 +106,20 @@ void elements_of_xml(void **) {
     large.xml = true;
     assert_int_equal(written.log(large), PMIX_ERR_OUT_OF_RESOURCE);
     assert_int_equal(written.lines.size(), 3);
+}
+
+void syslog_is_waited_for(void **) {
+    LogAsk::Entry line{"syslog", -1, "two\nlines", PMIX_SUCCESS};
+    line.syslog = true;
+    Written written;
+    LogAsk ask = ask_of({line, out});
+    ask.caller = {"job", 7, false};
+    ask.once = true;
+    assert_int_equal(written.log(ask), 1);
+    assert_string_equal(written.recorded.at(0).c_str(), "[job:7] two lines");
+    written.recording(PMIX_SUCCESS);
+    assert_int_equal(written.status, PMIX_SUCCESS);
+    assert_true(written.lines.empty());
 }
 
 void the_record_is_waited_for(void **) {
@@ -200,6 +218,7 @@ int main() {
         cmocka_unit_test(once_is_once),
         cmocka_unit_test(labels),
         cmocka_unit_test(elements_of_xml),
+        cmocka_unit_test(syslog_is_waited_for),
         cmocka_unit_test(the_record_is_waited_for),
         cmocka_unit_test(a_letter_is_one_that_can_be_sent),
         cmocka_unit_test(a_program_that_hangs_is_ended),
