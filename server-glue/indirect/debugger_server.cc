@@ -76,20 +76,30 @@ pmix_status_t post_call(Call call, pmix_info_cbfunc_t callback, void *data) {
     });
 }
 
+// Always answered through the callback: what the upcall refuses itself libpmix 4.2.2 frees twice.
 pmix_status_t on_spawn(const pmix_proc_t *, const pmix_info_t info[], std::size_t info_count, const pmix_app_t apps[],
                        std::size_t app_count, pmix_spawn_cbfunc_t callback, void *data) {
+    auto refuse = [callback, data](pmix_status_t status) -> pmix_status_t {
+        DebuggerServer *server = the_server;
+        if (!server)
+            return status;
+        Upcalled::in_library(*server, [callback, data, status] { callback(status, nullptr, data); });
+        return PMIX_SUCCESS;
+    };
     auto first = pack_info(info, info_count);
     auto second = pack(apps, app_count, PMIX_APP);
     if (!first || !second)
-        return PMIX_ERR_PACK_FAILURE;
+        return refuse(PMIX_ERR_PACK_FAILURE);
     Call call{0, CallKind::spawn, std::move(*first), std::move(*second)};
-    return Upcalled::post([call = std::move(call), callback, data](DebuggerServer &server, const auto &events) {
+    pmix_status_t posted = Upcalled::post([call = std::move(call), callback, data](DebuggerServer &server,
+                                                                                   const auto &events) {
         events.on_call(call, [&server, callback, data](const Answer &answer) {
             Upcalled::in_library(server, [callback, data, status = answer.status, nspace = answer.nspace]() mutable {
                 callback(status, nspace.empty() ? nullptr : nspace.data(), data);
             });
         });
     });
+    return posted == PMIX_SUCCESS ? PMIX_SUCCESS : refuse(posted);
 }
 
 pmix_status_t on_query(pmix_proc_t *, pmix_query_t queries[], std::size_t count, pmix_info_cbfunc_t callback,
