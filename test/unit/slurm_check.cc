@@ -186,6 +186,7 @@ void a_look_at_hosts_is_begun_or_says_why_not(void **) {
     };
     auto said = run("echo 2");
     assert_true(said.ok() && said->code == 0);
+    assert_true(said->out.starts_with("{\"hosts\": 2}\n"));
     assert_true(said->out.find("--jobid=77") != said->out.npos && said->out.find("--nodes=2") != said->out.npos);
     assert_true(said->out.find("SLURM_CONF=/c") != said->out.npos);
     for (const char *name : {"LABELIO", "STDOUTMODE", "STDERRMODE", "KILL_BAD_EXIT"})

@@ -79,12 +79,26 @@ void show_lines(const Examined &host) {
         line["host"] = host.host;
         fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     }
+    Json last;
+    last["over"] = host.host; // two hosts may have one name
+    fmt::print("{}\n", last.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+// How many hosts there are, as the plugin's program says in a line {"hosts": N} of its own, and how many of them have
+// said all.
+struct Answers {
+    std::size_t wanted = 0, whole = 0;
+};
+
 // What show_lines() wrote on another host; lines of others are left out.
-void add_line(std::string_view line, std::vector<Examined> &hosts) {
+void add_line(std::string_view line, std::vector<Examined> &hosts, Answers &answers) {
     auto said = Json::parse(line, nullptr, false);
-    if (!said.is_object() || !said.contains("host") || !said.contains("check"))
+    if (!said.is_object())
+        return;
+    if (auto wanted = said.find("hosts"); wanted != said.end() && wanted->is_number_unsigned() && answers.wanted == 0)
+        answers.wanted = *wanted;
+    answers.whole += said.contains("over") ? 1 : 0;
+    if (!said.contains("host") || !said.contains("check"))
         return;
     std::string host = plain_text(said["host"]), level = plain_text(said.value("level", Json()));
     Finding finding;
@@ -114,16 +128,30 @@ Result<std::vector<Examined>> examine_job(const std::string &job, const std::str
         std::vector<std::string> words{program, "--run-on", job, self, "doctor", "--json-lines"};
         if (!file.empty())
             words.insert(words.end(), {"--file", std::filesystem::absolute(file).string()});
-        auto said = run_captured(words, patience);
-        if (said && said->code == no_such_job)
+        CaptureBounds bounds;
+        bounds.patience = patience;
+        bounds.to_end = std::chrono::seconds(5);
+        auto said = capture_what_comes(words, bounds);
+        if (said && !said->cut && said->code == no_such_job)
             continue;
         std::vector<Examined> hosts;
+        Answers answers;
         for (std::string_view rest = said ? std::string_view(said->out) : std::string_view(); !rest.empty();)
-            add_line(take_until(rest, '\n'), hosts);
+            add_line(take_until(rest, '\n'), hosts, answers);
+        std::string trouble = !said ? said.failure().text : one_line(said->err, 300);
+        if (said && said->cut)
+            trouble = said->cut->text + (trouble.empty() ? "" : "; ") + trouble;
         if (hosts.empty())
             return error(ErrorKind::system, "no host of the job answers: {}; next: run pmixhost doctor there by hand",
-                         said ? one_line(said->err, 300) : said.failure().text);
+                         trouble);
         std::sort(hosts.begin(), hosts.end(), [](const auto &a, const auto &b) { return a.host < b.host; });
+        if (answers.whole < answers.wanted || (said && said->cut))
+            hosts.push_back({"the others",
+                             {{Finding::Level::problem, "hosts",
+                               fmt::format("{} of {} hosts have not answered{}{}",
+                                           answers.wanted - std::min(answers.whole, answers.wanted), answers.wanted,
+                                           trouble.empty() ? "" : ": ", trouble),
+                               "run pmixhost doctor there by hand"}}});
         return hosts;
     }
     if (job.empty())

@@ -3,7 +3,8 @@
 //
 //   pmixhost-check-slurm                        writes findings, a line each (common/check/finding.h)
 //   pmixhost-check-slurm --run-on JOB WORD ...  becomes an srun that runs these words once on each host of the job;
-//                                               JOB empty: the allocation that this runs in. Exit code 3: none
+//                                               JOB empty: the allocation that this runs in. Exit code 3: none. Its
+//                                               first line says on how many hosts: {"hosts": N}
 //   pmixhost-check-slurm --talk-to JOB WORD ... likewise, and what it is given as input goes to all of them:
 //                                               `pmixhost stacks` and `pmixhost debug` come to the hosts by it
 #include "common/base/small_file.h"
@@ -179,7 +180,7 @@ int check() {
     return 0;
 }
 
-int run_on(const std::string &job, std::vector<std::string> command, const char *input) {
+int run_on(const std::string &job, std::vector<std::string> command, const char *input, bool tells_count) {
     const char *own = std::getenv("SLURM_JOB_ID");
     std::string id = !job.empty() ? job.substr(0, job.find('.')) : own ? own : "";
     if (id.starts_with("slurm"))
@@ -200,6 +201,10 @@ int run_on(const std::string &job, std::vector<std::string> command, const char 
     if (auto credential = make_credential())
         ::setenv(credential_variable, credential->c_str(), 1);
     std::string count = hosts->out.substr(0, hosts->out.find('\n'));
+    if (tells_count) {
+        std::printf("{\"hosts\": %s}\n", count.c_str());
+        std::fflush(stdout);
+    }
     std::vector<std::string> words = {
         "srun",    "--jobid=" + id,   "--overlap",        "--mpi=none",        input,
         "--quiet", "--cpu-bind=none", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1"};
@@ -226,9 +231,9 @@ int main(int argc, char **argv) {
     if (words.empty())
         return check();
     if (words.size() >= 3 && words[0] == "--run-on")
-        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=none");
+        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=none", true);
     if (words.size() >= 3 && words[0] == "--talk-to")
-        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=all");
+        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=all", false);
     std::fputs("pmixhost-check-slurm: this is a part of `pmixhost doctor`\n", stderr);
     return 2;
 }

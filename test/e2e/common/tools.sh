@@ -110,6 +110,8 @@ like "ranks that are none are a wrong command line" "$(owner "$pmixhost" kill "$
 like "as is a signal that is none" "$(owner "$pmixhost" signal -s NONE "$job_id"; echo $?)" "no signal 'NONE'.*2\$"
 [[ $backend == local ]] || like "a stranger's list is empty" "$(stranger "$pmixhost" servers)" '^pmixhost: no PMIx server of yours runs on this host'
 like "pmixhost with the job's number" "$(owner "$pmixhost" with "$job_id" -- "$clients/tool" who)" "^tool $nspace\\.tool"
+# OpenPMIx' own: it takes nothing but one list of namespaces for an answer.
+like "OpenPMIx' pps lists the job" "$(owner "$pmixhost" with "$job_id" -- pps 2>&1 | grep ^Active)" "^Active nspaces: ([^ ]*,)?$nspace(,|\$)"
 like "with the step's" "$(owner "$pmixhost" with "$step" -- "$clients/tool" who)" "^tool $nspace\\.tool"
 like "with the namespace, and a tool that names the server" \
     "$(owner "$pmixhost" with "$nspace" -- "$clients/tool" nspace "$nspace" who)" "^tool $nspace\\.tool"

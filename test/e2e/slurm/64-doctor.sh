@@ -32,6 +32,21 @@ doctor pmixuser1 "$host" --all-hosts
 like "nor is this an allocation" "$status $output" '^1 pmixhost: error: this is not inside of an allocation'
 run salloc -Q -N3 "$pmixhost" doctor --all-hosts
 is "all hosts of an allocation" "$status $(grep -c '^[a-z]' <<<"$output") $(bad)" "0 3 "
+# An srun that leaves one of three hosts out, as if nothing had come from there.
+mkdir "$test_dir/bin"
+cat >"$test_dir/bin/srun" <<'EOF'
+#!/bin/bash
+for word; do
+    shift
+    case $word in --nodes=3 | --ntasks=3) word=${word/=3/=2} ;; esac
+    set -- "$@" "$word"
+done
+PATH=${PATH#*:} exec srun "$@"
+EOF
+chmod 755 "$test_dir/bin" "$test_dir/bin/srun"
+run salloc -Q -N3 env PATH="$test_dir/bin:$PATH" "$pmixhost" doctor --all-hosts
+like "a host that does not answer is a problem" "$status $output" "^1 .*problem +hosts +1 of 3 hosts have not answered.*1 problems"
+run salloc -Q -N3 "$pmixhost" doctor --all-hosts
 like "and their credentials are checked between them" "$output" "munge +makes and checks credentials, another host's too"
 
 # --------------------------------------------------------------------------------- what may be wrong
