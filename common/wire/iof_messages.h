@@ -61,6 +61,7 @@ struct OutputPiece {
     std::uint64_t dropped = 0;
     Bytes bytes;
     std::uint8_t failed = 0;
+    std::uint64_t number = 0;
     static constexpr void fields(auto &&field) {
         field(&OutputPiece::rank, "rank", "who wrote it");
         field(&OutputPiece::channel, "channel", "one of 2 stdout, 4 stderr");
@@ -68,6 +69,8 @@ struct OutputPiece {
         field(&OutputPiece::dropped, "dropped", "bytes that were left out before these");
         field(&OutputPiece::bytes, "bytes", "as they were written");
         field(&OutputPiece::failed, "failed", "1: what follows cannot be had, but for the end");
+        field(&OutputPiece::number, "number",
+              "counted from 1 for each stream by the writer's host: what has come already is not taken again");
     }
 };
 struct OutputPieces {
@@ -86,7 +89,8 @@ struct OutputPieces {
 struct OutputTaken {
     static constexpr std::uint8_t type = 200;
     static constexpr const char *name = "OutputTaken";
-    static constexpr const char *text = "so much of the output was passed on: as much more may come";
+    static constexpr const char *text =
+        "so much of the output has been given to the tools' library: as much more may come";
     std::uint32_t root = 0;
     std::uint64_t serial = 0;
     std::uint32_t count = 0;

@@ -89,6 +89,7 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
 void OutputFlow::end(Flows::iterator flow) {
     dropped_ += flow->second.queue.dropped();
     const OutputWish &wish = flow->second.wish;
+    take_back(flow->second);
     auto unsent = flow->second.queue.take_own();
     for (auto &piece : flow->second.held.release()) {
         if (wish.takes_alone(piece))
@@ -173,8 +174,7 @@ void OutputFlow::enqueue(Flow &flow, wire::OutputPiece piece) {
 }
 
 void OutputFlow::take_back(Flow &flow) {
-    flow.queue.put_back(std::exchange(flow.not_sure, {}),
-                        [&flow](const auto &piece) { return flow.wish.takes_alone(piece); });
+    flow.queue.put_back(std::exchange(flow.not_sure, {}));
 }
 
 void OutputFlow::release_held() {
@@ -205,8 +205,9 @@ void OutputFlow::failed(const std::vector<std::pair<Rank, std::uint8_t>> &stream
     }
 }
 
-void OutputFlow::give_credit(HostIndex root, const Flow &flow, HostIndex to, std::uint32_t cost) {
-    hosts_.send(to, wire::OutputTaken::type, share(wire::encode(wire::OutputTaken{root, flow.serial, cost})));
+void OutputFlow::give_credit(HostIndex root, const Flow &flow, const Credits &credits) {
+    for (auto [to, cost] : credits)
+        hosts_.send(to, wire::OutputTaken::type, share(wire::encode(wire::OutputTaken{root, flow.serial, cost})));
 }
 
 void OutputFlow::pump(HostIndex root, Flow &flow) {
@@ -215,18 +216,53 @@ void OutputFlow::pump(HostIndex root, Flow &flow) {
     while (!flow.queue.empty() && flow.under_way < wire::output_window) {
         auto taken = flow.queue.take(std::min(batch, wire::output_window - flow.under_way));
         flow.under_way += taken.cost;
-        for (const auto &[from, cost] : taken.from)
-            give_credit(root, flow, from, cost);
-        if (root == self_) {
-            port_.deliver(std::move(taken.pieces));
-            continue;
-        }
-        wire::OutputPieces message{root, flow.serial, std::move(taken.pieces)};
-        hosts_.send(flow.upstream, wire::OutputPieces::type, share(wire::encode(message)));
-        std::move(message.pieces.begin(), message.pieces.end(), std::back_inserter(flow.not_sure));
+        if (root == self_)
+            deliver(flow, std::move(taken.entries));
+        else
+            send_upstream(root, flow, std::move(taken.entries));
     }
     if (flow.wish.whole)
         port_.on_room();
+}
+
+void OutputFlow::deliver(Flow &flow, std::vector<OutputQueue::Entry> entries) {
+    Credits credits;
+    std::vector<wire::OutputPiece> pieces;
+    for (auto &entry : entries) {
+        if (entry.from != no_host)
+            credits[entry.from] += OutputQueue::cost(entry.piece);
+        pieces.push_back(std::move(entry.piece));
+    }
+    give_credit(self_, flow, credits);
+    port_.deliver(std::move(pieces));
+}
+
+void OutputFlow::send_upstream(HostIndex root, Flow &flow, std::vector<OutputQueue::Entry> entries) {
+    wire::OutputPieces message{root, flow.serial, {}};
+    for (auto &entry : entries) {
+        if (entry.from == no_host && entry.piece.number == 0)
+            entry.piece.number = ++flow.numbers[OutputQueue::stream_of(entry.piece)];
+        message.pieces.push_back(std::move(entry.piece));
+    }
+    hosts_.send(flow.upstream, wire::OutputPieces::type, share(wire::encode(message)));
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        flow.not_sure.push_back({entries[i].from, std::move(message.pieces[i]), entries[i].nowhere_else});
+}
+
+// One that comes again had come by a host that has gone. Who sends it now hears of it when it is taken.
+bool OutputFlow::receive(Flow &flow, HostIndex from, wire::OutputPiece piece) {
+    auto &last = flow.numbers[OutputQueue::stream_of(piece)];
+    if (piece.number > last) {
+        last = piece.number;
+        flow.queue.add(from, std::move(piece));
+        return true;
+    }
+    OutputQueue::Entry *here = flow.queue.find(piece);
+    if (!here)
+        here = OutputQueue::find(flow.not_sure, piece);
+    if (here && here->from != no_host)
+        here->from = from;
+    return here != nullptr;
 }
 
 // Pieces of a flow that is over, or of who has not been asked, are not wanted.
@@ -235,31 +271,35 @@ void OutputFlow::on_pieces(HostIndex from, wire::OutputPieces message) {
     if (found == flows_.end() || found->second.serial != message.serial || !found->second.asked.contains(from))
         return;
     Flow &flow = found->second;
-    std::uint32_t nobodys = 0;
+    std::uint32_t needless = 0;
     for (auto &piece : message.pieces) {
-        if (piece.rank < map_.rank_count())
-            flow.queue.add(from, std::move(piece));
-        else
-            nobodys += OutputQueue::cost(piece);
+        const std::uint32_t of_this = OutputQueue::cost(piece);
+        if (piece.rank >= map_.rank_count() || !receive(flow, from, std::move(piece)))
+            needless += of_this;
     }
-    if (nobodys > 0)
-        give_credit(message.root, flow, from, nobodys);
+    if (needless > 0)
+        give_credit(message.root, flow, {{from, needless}});
     pump(message.root, flow);
 }
 
-void OutputFlow::note_taken(Flow &flow, std::uint32_t cost) {
+void OutputFlow::note_taken(HostIndex root, Flow &flow, std::uint32_t cost) {
     flow.under_way -= std::min(flow.under_way, cost);
-    while (!flow.not_sure.empty() && OutputQueue::cost(flow.not_sure.front()) <= cost) {
-        cost -= OutputQueue::cost(flow.not_sure.front());
+    Credits credits;
+    while (!flow.not_sure.empty() && OutputQueue::cost(flow.not_sure.front().piece) <= cost) {
+        const std::uint32_t of_this = OutputQueue::cost(flow.not_sure.front().piece);
+        cost -= of_this;
+        if (HostIndex from = flow.not_sure.front().from; from != no_host)
+            credits[from] += of_this;
         flow.not_sure.pop_front();
     }
+    give_credit(root, flow, credits);
 }
 
 void OutputFlow::on_taken(HostIndex from, const wire::OutputTaken &message) {
     auto flow = flows_.find(message.root);
     if (flow == flows_.end() || flow->second.serial != message.serial || flow->second.upstream != from)
         return;
-    note_taken(flow->second, message.count);
+    note_taken(flow->first, flow->second, message.count);
     pump(flow->first, flow->second);
 }
 
@@ -267,7 +307,7 @@ void OutputFlow::taken(std::uint32_t cost) {
     auto flow = flows_.find(self_);
     if (flow == flows_.end())
         return;
-    note_taken(flow->second, cost);
+    note_taken(self_, flow->second, cost);
     pump(flow->first, flow->second);
 }
 

@@ -2,9 +2,11 @@
 //
 // A host whose tools pull ("root") says so along the tree of the step's hosts (common/transport/tree.h), around hosts
 // that have gone; output goes back the same way, so that nobody has more links than the tree gives it. Each link has a
-// window for each root; a host that passes output on takes more only when it has passed that on. What does not get
-// away waits at the host of the process that wrote it, up to a bound, and is then dropped (output_queue.h): a tool
-// never stops a job. What a neighbour that left had not passed on is sent again, another way.
+// window for each root, from the host of the process that wrote it to the root: what a neighbour has been sent counts
+// as taken when the root has given it to its tools. So what a host still has is what the tools have not got: it is sent
+// again, another way, when a neighbour has gone (and taken once: pieces have numbers), and what was for them alone goes
+// back to the RM when they want it no more. What does not get away waits at the host of the process that wrote it, up
+// to a bound, and is then dropped (output_queue.h): a tool never stops a job.
 //
 // Each root has a flow of its own: a slow one holds up no other.
 #pragma once
@@ -47,7 +49,7 @@ class OutputPort {
     virtual void deliver(std::vector<wire::OutputPiece> pieces) = 0;
     // Where there was no room for output there may be some now. Calls nothing here.
     virtual void on_room() = 0;
-    // Of what went nowhere else, when that wish is over: what nobody has been sent. Calls nothing here.
+    // Of what went nowhere else, when that wish is over: what the tools have not got. Calls nothing here.
     virtual void give_back(std::vector<wire::OutputPiece> pieces) = 0;
 };
 
@@ -89,9 +91,10 @@ class OutputFlow {
     struct Flow {
         OutputWish wish;
         std::uint64_t serial = 0;
-        HostIndex upstream = no_host;           // no_host: this host is the root, or upstream has gone
-        std::uint32_t under_way = 0;            // in cost: sent upstream, or delivered, and not taken
-        std::deque<wire::OutputPiece> not_sure; // sent upstream, and not taken
+        HostIndex upstream = no_host;                         // no_host: this host is the root, or upstream has gone
+        std::uint32_t under_way = 0;                          // in cost: sent upstream, or delivered, and not taken
+        std::deque<OutputQueue::Entry> not_sure;              // sent upstream, and not taken
+        std::map<OutputQueue::Stream, std::uint64_t> numbers; // the last one given, or seen
         HeldOutput held;
         OutputQueue queue;                    // behind it
         std::map<HostIndex, HostIndex> asked; // whom, and which neighbour in the tree each is behind
@@ -103,10 +106,14 @@ class OutputFlow {
     void spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from);
     void pump(HostIndex root, Flow &flow);
     void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces);
+    void deliver(Flow &flow, std::vector<OutputQueue::Entry> entries);
+    void send_upstream(HostIndex root, Flow &flow, std::vector<OutputQueue::Entry> entries);
+    static bool receive(Flow &flow, HostIndex from, wire::OutputPiece piece); // false: it has been taken
     static void enqueue(Flow &flow, wire::OutputPiece piece);
-    static void take_back(Flow &flow); // what has been sent, and perhaps not taken
-    void give_credit(HostIndex root, const Flow &flow, HostIndex to, std::uint32_t cost);
-    void note_taken(Flow &flow, std::uint32_t cost);
+    static void take_back(Flow &flow);                  // what has been sent, and perhaps not taken
+    using Credits = std::map<HostIndex, std::uint32_t>; // costs, by neighbour
+    void give_credit(HostIndex root, const Flow &flow, const Credits &credits);
+    void note_taken(HostIndex root, Flow &flow, std::uint32_t cost);
 
     HostPort &hosts_;
     OutputPort &port_;

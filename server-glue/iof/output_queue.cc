@@ -48,8 +48,9 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else) {
     auto missing = missing_.find(stream_of(piece));
     if (!entries_.empty() && missing == missing_.end()) {
         Entry &last = entries_.back();
-        if (last.from == no_host && last.nowhere_else == nowhere_else && !last.piece.end && !last.piece.failed &&
-            !piece.failed && stream_of(last.piece) == stream_of(piece) &&
+        bool was_sent = last.piece.number != 0;
+        if (last.from == no_host && !was_sent && last.nowhere_else == nowhere_else && !last.piece.end &&
+            !last.piece.failed && !piece.failed && stream_of(last.piece) == stream_of(piece) &&
             last.piece.bytes.size() + piece.bytes.size() <= longest_piece) {
             own_ += piece.bytes.size();
             last.piece.bytes += piece.bytes;
@@ -75,17 +76,30 @@ std::vector<wire::OutputPiece> OutputQueue::take_own() {
     return out;
 }
 
+OutputQueue::Entry *OutputQueue::find(std::deque<Entry> &entries, const wire::OutputPiece &piece) {
+    auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry &entry) {
+        return entry.piece.number == piece.number && stream_of(entry.piece) == stream_of(piece);
+    });
+    return same == entries.end() ? nullptr : &*same;
+}
+
+void OutputQueue::put_back(std::deque<Entry> entries) {
+    for (; !entries.empty(); entries.pop_back()) {
+        if (entries.back().from == no_host)
+            own_ += cost(entries.back().piece);
+        entries_.push_front(std::move(entries.back()));
+    }
+}
+
 OutputQueue::Taken OutputQueue::take(std::uint32_t most) {
     Taken out;
-    while (!entries_.empty() && (out.pieces.empty() || out.cost + cost(entries_.front().piece) <= most)) {
+    while (!entries_.empty() && (out.entries.empty() || out.cost + cost(entries_.front().piece) <= most)) {
         Entry &entry = entries_.front();
         std::uint32_t of_this = cost(entry.piece);
         out.cost += of_this;
         if (entry.from == no_host)
             own_ -= of_this;
-        else
-            out.from[entry.from] += of_this;
-        out.pieces.push_back(std::move(entry.piece));
+        out.entries.push_back(std::move(entry));
         entries_.pop_front();
     }
     return out;

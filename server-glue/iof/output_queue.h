@@ -15,6 +15,16 @@ namespace pmixhost {
 
 class OutputQueue {
   public:
+    using Stream = std::pair<Rank, std::uint8_t>;
+    static Stream stream_of(const wire::OutputPiece &piece) { return {piece.rank, piece.channel}; }
+    struct Entry {
+        HostIndex from = no_host; // the neighbour; no_host: this host
+        wire::OutputPiece piece;
+        bool nowhere_else = false; // this host's, and it has been given to nobody else
+    };
+    // The piece of that stream and number, if it is there.
+    static Entry *find(std::deque<Entry> &entries, const wire::OutputPiece &piece);
+
     // What a piece takes of a window.
     static std::uint32_t cost(const wire::OutputPiece &piece) {
         return static_cast<std::uint32_t>(piece.bytes.size()) + wire::output_overhead;
@@ -25,20 +35,14 @@ class OutputQueue {
         limit_ = bytes;
         drop_oldest_ = drop_oldest;
     }
-    // Of a process of this host. How many bytes were dropped, the next piece of the stream says. `nowhere_else`: it has
-    // been given to nobody else.
+    // Of a process of this host. How many bytes were dropped, the next piece of the stream says.
     void add_own(wire::OutputPiece piece, bool nowhere_else);
-    // From a neighbour, which hears of it when it is taken.
+    // From a neighbour.
     void add(HostIndex from, wire::OutputPiece piece) { entries_.push_back({from, std::move(piece), false}); }
 
-    // What had been taken and is to be taken again, before all else. Is a piece of that stream nowhere else?
-    template <typename Nowhere> void put_back(std::deque<wire::OutputPiece> pieces, Nowhere nowhere_else) {
-        for (; !pieces.empty(); pieces.pop_back()) {
-            bool is_here_alone = nowhere_else(pieces.back());
-            own_ += cost(pieces.back());
-            entries_.push_front({no_host, std::move(pieces.back()), is_here_alone});
-        }
-    }
+    // What had been taken and is to be taken again, before all else.
+    void put_back(std::deque<Entry> entries);
+    Entry *find(const wire::OutputPiece &piece) { return find(entries_, piece); }
 
     bool empty() const { return entries_.empty(); }
     // Empties it. Returns what is nowhere else.
@@ -46,9 +50,8 @@ class OutputQueue {
     // What this host's pieces cost that wait.
     std::uint64_t own() const { return own_; }
     struct Taken {
-        std::vector<wire::OutputPiece> pieces;
+        std::vector<Entry> entries;
         std::uint32_t cost = 0;
-        std::map<HostIndex, std::uint32_t> from; // the costs by neighbour
     };
     // The first pieces, of `most` in cost together; the first one even if it alone costs more.
     Taken take(std::uint32_t most);
@@ -56,13 +59,6 @@ class OutputQueue {
     std::uint64_t dropped() const { return dropped_; }
 
   private:
-    struct Entry {
-        HostIndex from = no_host; // no_host: this host
-        wire::OutputPiece piece;
-        bool nowhere_else = false;
-    };
-    using Stream = std::pair<Rank, std::uint8_t>;
-    static Stream stream_of(const wire::OutputPiece &piece) { return {piece.rank, piece.channel}; }
     void drop_oldest(std::uint64_t needed);
 
     std::deque<Entry> entries_;
