@@ -87,9 +87,13 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
 }
 
 void OutputFlow::end(Flows::iterator flow) {
+    take_back(flow->second);
+    give_up(flow);
+}
+
+void OutputFlow::give_up(Flows::iterator flow) {
     dropped_ += flow->second.queue.dropped();
     const OutputWish &wish = flow->second.wish;
-    take_back(flow->second);
     auto unsent = flow->second.queue.take_own();
     for (auto &piece : flow->second.held.release()) {
         if (wish.takes_alone(piece))
@@ -148,6 +152,19 @@ bool OutputFlow::taken_over(Rank rank, std::uint8_t channel) const {
     return std::any_of(flows_.begin(), flows_.end(), [&](const auto &flow) {
         return flow.second.wish.pulled.has(rank, channel) && flow.second.wish.taken_over.has(rank, channel);
     });
+}
+
+bool OutputFlow::may_come_back(Rank rank, std::uint8_t channel) const {
+    OutputQueue::Stream stream{rank, channel};
+    return std::any_of(flows_.begin(), flows_.end(), [stream](const auto &entry) {
+        const Flow &flow = entry.second;
+        return flow.queue.any_alone(stream) || OutputQueue::any_alone(flow.not_sure, stream);
+    });
+}
+
+void OutputFlow::leave() {
+    while (!flows_.empty())
+        give_up(flows_.begin());
 }
 
 void OutputFlow::output(TimePoint now, Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
@@ -228,13 +245,17 @@ void OutputFlow::pump(HostIndex root, Flow &flow) {
 void OutputFlow::deliver(Flow &flow, std::vector<OutputQueue::Entry> entries) {
     Credits credits;
     std::vector<wire::OutputPiece> pieces;
+    bool any_end = false;
     for (auto &entry : entries) {
         if (entry.from != no_host)
             credits[entry.from] += OutputQueue::cost(entry.piece);
+        any_end = any_end || (entry.from == no_host && entry.piece.end);
         pieces.push_back(std::move(entry.piece));
     }
     give_credit(self_, flow, credits);
     port_.deliver(std::move(pieces));
+    if (any_end)
+        port_.on_room(); // for may_come_back()
 }
 
 void OutputFlow::send_upstream(HostIndex root, Flow &flow, std::vector<OutputQueue::Entry> entries) {
@@ -285,14 +306,19 @@ void OutputFlow::on_pieces(HostIndex from, wire::OutputPieces message) {
 void OutputFlow::note_taken(HostIndex root, Flow &flow, std::uint32_t cost) {
     flow.under_way -= std::min(flow.under_way, cost);
     Credits credits;
+    bool any_end = false;
     while (!flow.not_sure.empty() && OutputQueue::cost(flow.not_sure.front().piece) <= cost) {
         const std::uint32_t of_this = OutputQueue::cost(flow.not_sure.front().piece);
         cost -= of_this;
         if (HostIndex from = flow.not_sure.front().from; from != no_host)
             credits[from] += of_this;
+        else
+            any_end = any_end || flow.not_sure.front().piece.end;
         flow.not_sure.pop_front();
     }
     give_credit(root, flow, credits);
+    if (any_end)
+        port_.on_room(); // for may_come_back()
 }
 
 void OutputFlow::on_taken(HostIndex from, const wire::OutputTaken &message) {

@@ -77,6 +77,11 @@ class OutputFlow {
     void failed(const std::vector<std::pair<Rank, std::uint8_t>> &streams);
     // May more of it come? Else OutputPort::on_room() says when.
     bool room(Rank rank, std::uint8_t channel) const;
+    // Of a stream that has ended: may OutputPort::give_back() be told of it? on_room() says when to ask again.
+    bool may_come_back(Rank rank, std::uint8_t channel) const;
+    // This host leaves, and waits no longer: what it has not sent, of what goes nowhere else, is given back. What was
+    // sent is on its way.
+    void leave();
     // Is there output here that others, or this host's tools, have not got?
     bool anything_waits() const;
     // Bytes of this host's processes that were dropped, in all.
@@ -103,6 +108,7 @@ class OutputFlow {
     bool neighbours(HostIndex a, HostIndex b) const;
     void set(HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind, OutputWish wish);
     void end(Flows::iterator flow);
+    void give_up(Flows::iterator flow); // as end(), but for what was sent
     void spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from);
     void pump(HostIndex root, Flow &flow);
     void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces);

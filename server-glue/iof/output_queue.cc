@@ -83,6 +83,11 @@ OutputQueue::Entry *OutputQueue::find(std::deque<Entry> &entries, const wire::Ou
     return same == entries.end() ? nullptr : &*same;
 }
 
+bool OutputQueue::any_alone(const std::deque<Entry> &entries, Stream stream) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [stream](const Entry &entry) { return entry.nowhere_else && stream_of(entry.piece) == stream; });
+}
+
 void OutputQueue::put_back(std::deque<Entry> entries) {
     for (; !entries.empty(); entries.pop_back()) {
         if (entries.back().from == no_host)

@@ -45,6 +45,9 @@ class OutputQueue {
     Entry *find(const wire::OutputPiece &piece) { return find(entries_, piece); }
 
     bool empty() const { return entries_.empty(); }
+    // Is something of that stream here, and nowhere else?
+    static bool any_alone(const std::deque<Entry> &entries, Stream stream);
+    bool any_alone(Stream stream) const { return any_alone(entries_, stream); }
     // Empties it. Returns what is nowhere else.
     std::vector<wire::OutputPiece> take_own();
     // What this host's pieces cost that wait.

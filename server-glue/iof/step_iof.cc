@@ -43,12 +43,14 @@ static OutputWish forwarded(std::uint8_t channels, const StepContext &context) {
 StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, ChildrenIo &children)
     : StepService(context.services), context_(context), tools_(tools), events_(events), children_(children),
       forwards_(context.step.parent ? context.step.parent->forwards : 0),
-      streams_(context.loop, {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
-                              [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },
-                              [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
-                                  output_.output(context_.now(), rank, channel, bytes, end);
-                              },
-                              [this](Rank rank, std::uint8_t channel) { return output_.room(rank, channel); }}),
+      streams_(context.loop,
+               {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
+                [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },
+                [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+                    output_.output(context_.now(), rank, channel, bytes, end);
+                },
+                [this](Rank rank, std::uint8_t channel) { return output_.room(rank, channel); },
+                [this](Rank rank, std::uint8_t channel) { return output_.may_come_back(rank, channel); }}),
       copy_(
           context,
           [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
@@ -142,8 +144,10 @@ bool StepIof::holds_end(TimePoint ended) {
     // An RM whose launcher is slow gives the copy slowly, too.
     if (copy_.streams().comes(context_.now()) && copy_is_wanted() && context_.now() < ended + forward_patience)
         return true;
-    if (context_.now() >= ended + left_open_patience)
-        return false;
+    if (context_.now() >= ended + left_open_patience) {
+        output_.leave();
+        return streams_.rm_waits();
+    }
     return streams_.any_open() || (copy_.any_open() && copy_is_wanted()) || output_.anything_waits() ||
            !tools_have_all();
 }

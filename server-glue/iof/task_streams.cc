@@ -96,6 +96,7 @@ void TaskStreams::look_for_room() {
         for (auto &[channel, stream] : task.outputs) {
             if (stream.waits == Output::Waits::for_room)
                 watch(stream);
+            end_rms_if_over(stream);
         }
     }
 }
@@ -131,10 +132,16 @@ void TaskStreams::flush(Output &stream) {
     bool rm_is_gone = !stream.rms || write_some(stream.rms, left) == Moved::over;
     stream.pending = rm_is_gone ? Bytes() : Bytes(left);
     watch(stream);
-    if (rm_is_gone || (stream.ended && stream.pending.empty()))
+    if (rm_is_gone)
         stream.rms.reset();
+    end_rms_if_over(stream);
     if (stream.ended)
         stream.ours.reset();
+}
+
+void TaskStreams::end_rms_if_over(Output &stream) {
+    if (stream.rms && stream.ended && stream.pending.empty() && !callbacks_.may_come_back(stream.rank, stream.channel))
+        stream.rms.reset();
 }
 
 std::optional<TaskStreams::Kept> TaskStreams::kept(Rank rank, std::uint8_t channel, TimePoint since) const {

@@ -37,6 +37,8 @@ class TaskStreams {
         std::function<void(Rank, std::uint8_t channel, std::string_view bytes, bool end)> on_output;
         // May it write more? Else look_for_room() says when to ask again.
         std::function<bool(Rank, std::uint8_t channel)> room;
+        // Of a stream that has ended: may give_back() still come?
+        std::function<bool(Rank, std::uint8_t channel)> may_come_back;
     };
     TaskStreams(EventLoop &loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
 
@@ -51,7 +53,8 @@ class TaskStreams {
     // As InputPort::give().
     void give(Rank rank, const SharedBytes &bytes, bool end, StatusReply reply);
     void look_for_room();
-    // What was offered as on_output() goes to the RM after all, if the stream still leads there.
+    // What was offered as on_output() goes to the RM after all, if that still takes it. Where the stream has ended, so
+    // does the RM's when nothing more may come back.
     void give_back(Rank rank, std::uint8_t channel, std::string_view bytes);
     // From now on a task's input does not end where that of the RM does, but when that is given; or it does again.
     void hold_input(bool hold);
@@ -94,6 +97,7 @@ class TaskStreams {
     void watch(Output &stream);
     void read_output(Output &stream);
     void flush(Output &stream);
+    void end_rms_if_over(Output &stream);
     void watch_rms(Rank rank, Input &input);
     void read_rms(Rank rank);
     void write_input(Rank rank);

@@ -390,6 +390,56 @@ void what_crosses_the_end_of_a_wish_is_given_back(void **) {
     }
 }
 
+// As long as the tool has not got it, the RM's stream must be there for it.
+void the_end_of_a_stream_may_come_back(void **) {
+    for (HostIndex count : {1u, 12u}) {
+        World world(count);
+        World::Host &writer = *world.hosts[count - 1];
+        const Rank rank = (count - 1) * per_host;
+        auto may_come_back = [&] { return writer.output.may_come_back(rank, wire::stdout_channel); };
+        OutputWish wish = all();
+        wish.taken_over = wire::stdout_channel;
+        world.hosts[0]->reads = false;
+        world.hosts[0]->output.pull(wish);
+        world.run();
+        for (std::size_t sent = 0; sent < 2 * wire::output_window; sent += 1000)
+            world.write(rank, std::string(1000, 'x'));
+        world.write(rank, "last", true);
+        world.run();
+        assert_true(may_come_back());
+        assert_false(writer.output.may_come_back(rank, wire::stderr_channel));
+        writer.rooms = 0;
+        world.hosts[0]->reads = true;
+        world.run();
+        assert_false(may_come_back());
+        assert_true(writer.rooms > 0);
+        assert_true(world.read_at(0, rank).ends_with("last") && world.hosts[0]->ended.contains(rank));
+    }
+}
+
+void a_host_that_waits_no_longer_gives_back_what_it_has_not_sent(void **) {
+    World world(12);
+    OutputWish wish = all();
+    wish.taken_over = wire::stdout_channel;
+    world.hosts[0]->reads = false;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    std::string sum;
+    for (int i = 0; sum.size() < 3 * wire::output_window; ++i) {
+        std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+        world.write(22, line);
+        sum += line;
+    }
+    world.run();
+    world.hosts[11]->output.leave();
+    assert_false(world.hosts[11]->output.anything_waits());
+    world.leave(11, true);
+    world.hosts[0]->reads = true;
+    world.run();
+    assert_false(world.hosts[11]->given_back.empty());
+    assert_true(world.read_at(0, 22) + world.hosts[11]->given_back == sum);
+}
+
 // What was written before went elsewhere, too, and so did what came before it was taken over.
 void what_others_have_is_not_given_back(void **) {
     World world(3);
@@ -813,6 +863,8 @@ int main() {
         cmocka_unit_test(what_was_taken_over_and_held_is_given_back),
         cmocka_unit_test(what_a_tool_has_not_got_is_given_back),
         cmocka_unit_test(what_crosses_the_end_of_a_wish_is_given_back),
+        cmocka_unit_test(the_end_of_a_stream_may_come_back),
+        cmocka_unit_test(a_host_that_waits_no_longer_gives_back_what_it_has_not_sent),
         cmocka_unit_test(what_others_have_is_not_given_back),
         cmocka_unit_test(what_is_held_comes_whole_to_who_reads),
         cmocka_unit_test(a_slow_host_holds_up_no_other),

@@ -28,7 +28,7 @@ struct Pipe {
 
 struct Fixture {
     std::unique_ptr<EventLoop> loop = EventLoop::create([](const std::string &) { std::abort(); }).value();
-    bool copied = true, redirected = false, room = true;
+    bool copied = true, redirected = false, room = true, untaken = false;
     std::string copy;
     int ends = 0;
     UniqueFd task_in, task_out, rm_in, rm_out; // the other ends of what the daemon has
@@ -41,7 +41,7 @@ struct Fixture {
                              copy += bytes;
                              ends += end;
                          },
-                         [this](Rank, std::uint8_t) { return room; }}};
+                         [this](Rank, std::uint8_t) { return room; }, [this](Rank, std::uint8_t) { return untaken; }}};
     Fixture() {
         Pipe from_rm, to_task, from_task, to_rm;
         TaskDescriptors descriptors;
@@ -236,6 +236,42 @@ void who_writes_waits_where_there_is_no_room(void **) {
     f.expect_output("", "some more");
 }
 
+// Nobody has taken the stream's last words, so the RM may still have to.
+void what_comes_back_goes_before_the_end(void **) {
+    Fixture f;
+    f.redirected = f.untaken = true;
+    f.write(f.task_out, "late");
+    f.task_out.reset();
+    run_until(*f.loop, [&] { return f.ends == 1; });
+    assert_false(f.streams.any_open());
+    f.streams.look_for_room();
+    assert_false(Fixture::at_end(f.rm_out));
+    f.redirected = f.untaken = false;
+    f.streams.give_back(rank, wire::stdout_channel, "late");
+    f.streams.look_for_room();
+    assert_true(f.streams.rm_waits());
+    std::string read;
+    run_until(*f.loop, [&] {
+        read += Fixture::read_all(f.rm_out);
+        return Fixture::at_end(f.rm_out);
+    });
+    assert_string_equal(read.c_str(), "late");
+    f.streams.give_back(rank, wire::stdout_channel, "too late");
+    assert_false(f.streams.rm_waits());
+}
+
+void the_rms_stream_ends_when_tools_have_it(void **) {
+    Fixture f;
+    f.redirected = f.untaken = true;
+    f.write(f.task_out, "all");
+    f.task_out.reset();
+    run_until(*f.loop, [&] { return f.ends == 1; });
+    assert_false(Fixture::at_end(f.rm_out));
+    f.untaken = false;
+    f.streams.look_for_room();
+    assert_true(Fixture::at_end(f.rm_out));
+}
+
 void input_that_is_held_ends_when_that_is_said(void **) {
     Fixture f;
     f.streams.hold_input(true);
@@ -271,6 +307,8 @@ int main() {
         cmocka_unit_test(what_waits_ends_with_the_task),
         cmocka_unit_test(a_task_that_closes_its_input_is_noticed),
         cmocka_unit_test(who_writes_waits_where_there_is_no_room),
+        cmocka_unit_test(what_comes_back_goes_before_the_end),
+        cmocka_unit_test(the_rms_stream_ends_when_tools_have_it),
         cmocka_unit_test(input_that_is_held_ends_when_that_is_said),
         cmocka_unit_test(a_task_without_a_stream_is_refused),
     };
