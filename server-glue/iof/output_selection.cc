@@ -1,6 +1,8 @@
 // See output_selection.h.
 #include "server-glue/iof/output_selection.h"
 
+#include <algorithm>
+
 namespace pmixhost {
 
 void OutputSelection::add(std::uint8_t channels, const std::set<Rank> &ranks) {
@@ -39,6 +41,12 @@ std::size_t OutputSelection::streams(std::size_t processes) const {
     for (const auto &[channel, ranks] : whose_)
         count += ranks.empty() ? processes : ranks.size();
     return count;
+}
+
+bool OutputSelection::is_within(const std::set<std::pair<Rank, std::uint8_t>> &some, std::size_t processes) const {
+    auto mine =
+        std::count_if(some.begin(), some.end(), [this](auto stream) { return has(stream.first, stream.second); });
+    return static_cast<std::size_t>(mine) >= streams(processes);
 }
 
 wire::OutputWanted OutputSelection::on_wire() const {

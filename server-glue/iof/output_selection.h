@@ -25,6 +25,8 @@ class OutputSelection {
     const std::map<std::uint8_t, std::set<Rank>> &whose() const { return whose_; }
     // How many streams that is, of a job with so many processes.
     std::size_t streams(std::size_t processes) const;
+    // Are they all among these?
+    bool is_within(const std::set<std::pair<Rank, std::uint8_t>> &some, std::size_t processes) const;
 
     wire::OutputWanted on_wire() const;
     static OutputSelection from_wire(const wire::OutputWanted &wanted);

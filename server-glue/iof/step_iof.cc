@@ -169,8 +169,7 @@ bool StepIof::forwarded_all() {
 bool StepIof::tools_have_all() {
     if (pulls_ == 0 || tools_.how_many() == 0)
         return true;
-    std::size_t streams = wish_.pulled.streams(context_.step.map.rank_count());
-    return ended_here_.size() >= streams && tools_.most_unsent() == 0;
+    return wish_.pulled.is_within(ended_here_, context_.step.map.rank_count()) && tools_.most_unsent() == 0;
 }
 
 static OutputSelection asked_for(const PullAsk &ask) {

@@ -236,6 +236,15 @@ void each_channel_is_of_its_own_processes(void **) {
     assert_false(some.has(3, wire::stdout_channel) || some.has(4, wire::stderr_channel));
     assert_int_equal(some.streams(10), 3);
     assert_int_equal(some.channels(), both);
+    // Those of before do not count for those of now.
+    std::set<std::pair<Rank, std::uint8_t>> ended;
+    for (Rank rank : {2u, 3u, 4u})
+        ended.emplace(rank, wire::stdout_channel);
+    assert_false(some.is_within(ended, 10));
+    ended.emplace(3, wire::stderr_channel);
+    assert_true(some.is_within(ended, 10));
+    assert_false(OutputSelection(wire::stdout_channel).is_within(ended, 4));
+    assert_true(OutputSelection(wire::stdout_channel, {3}).is_within(ended, 4));
     some.add({wire::stdout_channel});
     assert_true(some.has(9, wire::stdout_channel) && !some.has(9, wire::stderr_channel));
     some.add(wire::stdout_channel, {1}); // all stay all
