@@ -340,11 +340,9 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
             queue_taken(of_this);
             continue;
         }
-        // A tool that is slow holds up neither the one it is for nor who writes.
-        if (is_forwarded && pace_.next_time() != TimePoint::max()) {
-            missed_ += piece.bytes.size();
-            continue;
-        }
+        // A tool that is slow holds up neither the one it is for nor who writes. It hears of the end all the same.
+        if (is_forwarded && pace_.next_time() != TimePoint::max())
+            piece.dropped += std::exchange(piece.bytes, {}).size();
         if (piece.dropped > 0) {
             missed_ += piece.dropped;
             if (auto others = missed_lines_.admit(context_.now()))
@@ -354,6 +352,10 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
         }
         if (piece.failed) {
             failed[piece.rank] |= piece.channel;
+            queue_taken(of_this);
+            continue;
+        }
+        if (piece.bytes.empty() && !piece.end) {
             queue_taken(of_this);
             continue;
         }
