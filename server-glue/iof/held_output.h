@@ -40,6 +40,10 @@ class HeldOutput {
     // All that is held.
     std::vector<wire::OutputPiece> release();
     bool empty() const { return streams_.empty(); }
+    std::uint64_t bytes_of(Rank rank, std::uint8_t channel) const {
+        auto stream = streams_.find({rank, channel});
+        return stream == streams_.end() ? 0 : stream->second.bytes.size();
+    }
     // When some of it has waited long enough.
     TimePoint next_time() const { return next_; }
     std::vector<wire::OutputPiece> due(TimePoint now);

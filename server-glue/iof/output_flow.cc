@@ -162,6 +162,12 @@ bool OutputFlow::may_come_back(Rank rank, std::uint8_t channel) const {
     });
 }
 
+std::uint64_t OutputFlow::undelivered(Rank rank, std::uint8_t channel) const {
+    auto own = flows_.find(self_);
+    return own == flows_.end() ? 0
+                               : own->second.queue.bytes_of({rank, channel}) + own->second.held.bytes_of(rank, channel);
+}
+
 void OutputFlow::leave() {
     while (!flows_.empty())
         give_up(flows_.begin());

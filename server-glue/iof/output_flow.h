@@ -82,6 +82,8 @@ class OutputFlow {
     // This host leaves, and waits no longer: what it has not sent, of what goes nowhere else, is given back. What was
     // sent is on its way.
     void leave();
+    // Bytes of a stream that are here and still to be delivered to this host's tools.
+    std::uint64_t undelivered(Rank rank, std::uint8_t channel) const;
     // Is there output here that others, or this host's tools, have not got?
     bool anything_waits() const;
     // Bytes of this host's processes that were dropped, in all.

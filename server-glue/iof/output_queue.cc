@@ -83,6 +83,13 @@ OutputQueue::Entry *OutputQueue::find(std::deque<Entry> &entries, const wire::Ou
     return same == entries.end() ? nullptr : &*same;
 }
 
+std::uint64_t OutputQueue::bytes_of(Stream stream) const {
+    std::uint64_t sum = 0;
+    for (const auto &entry : entries_)
+        sum += stream_of(entry.piece) == stream ? entry.piece.bytes.size() : 0;
+    return sum;
+}
+
 bool OutputQueue::any_alone(const std::deque<Entry> &entries, Stream stream) {
     return std::any_of(entries.begin(), entries.end(),
                        [stream](const Entry &entry) { return entry.nowhere_else && stream_of(entry.piece) == stream; });

@@ -45,6 +45,8 @@ class OutputQueue {
     Entry *find(const wire::OutputPiece &piece) { return find(entries_, piece); }
 
     bool empty() const { return entries_.empty(); }
+    // Bytes of that stream.
+    std::uint64_t bytes_of(Stream stream) const;
     // Is something of that stream here, and nowhere else?
     static bool any_alone(const std::deque<Entry> &entries, Stream stream);
     bool any_alone(Stream stream) const { return any_alone(entries_, stream); }

@@ -267,9 +267,33 @@ void StepIof::pull(PullAsk ask) {
         tell_what_is_undated(*ask.since);
     last_to_pull_ = tools_.newest();
     context_.log.info("output of job {} is pulled{}", context_.step.job_id, ask.take_over ? ", and taken over" : "");
+    if (forward_ && wish_.kept)
+        give_what_was_forwarded();
     want();
     wish_.kept = false; // once is enough: others who come and go have it said again what is wanted
     judge();            // for when to look at the tools
+}
+
+// To tools that come late. What is forwarded has gone to the parent, so the flow, which is for that one, does not bring
+// it again. Of other hosts' processes only the ends are known here.
+void StepIof::give_what_was_forwarded() {
+    auto give = [this](Rank rank, std::uint8_t channel, Bytes bytes, bool end) {
+        context_.library->deliver_output({proc_of(context_.step.nspace, rank), channel, std::move(bytes), end},
+                                         [this](pmix_status_t) { queue_taken(0); });
+    };
+    for (auto &piece : kept_output(wish_)) {
+        // The last of it may be still to come this way.
+        const std::uint64_t comes = output_.undelivered(piece.rank, piece.channel);
+        piece.bytes.resize(piece.bytes.size() - std::min<std::uint64_t>(piece.bytes.size(), comes));
+        if (!piece.bytes.empty())
+            give(piece.rank, piece.channel, std::move(piece.bytes), false);
+    }
+    for (auto [rank, channel] : forward_ended_) {
+        if (!wish_.pulled.has(rank, channel))
+            continue;
+        ended_here_.emplace(rank, channel);
+        give(rank, channel, {}, true);
+    }
 }
 
 // An RM does not say when what it gives of before was written.

@@ -76,6 +76,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void judge();
     void restore();
     void pull(PullAsk ask);
+    void give_what_was_forwarded();
     void tell_what_is_undated(Duration since);
     void tell_failures(const std::map<Rank, std::uint8_t> &channels);
     void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels);

@@ -314,6 +314,10 @@ void output_is_held_where_it_is_written(void **) {
     assert_true(world.delivered - before < 9 * 6); // on links of two hosts, with the credit for each
     World::Host &writer = *world.hosts[4];
     assert_true(writer.output.anything_waits());
+    assert_int_equal(writer.output.undelivered(9, wire::stdout_channel), 0); // here no tool waits for it
+    world.write(0, "held");
+    assert_int_equal(root.output.undelivered(0, wire::stdout_channel), 4);
+    assert_int_equal(root.output.undelivered(0, wire::stderr_channel), 0);
     assert_true(writer.output.next_time() == world.now + wish.held.time);
     writer.output.on_time(world.now + wish.held.time);
     world.run();
@@ -397,6 +401,22 @@ void what_crosses_the_end_of_a_wish_is_given_back(void **) {
         assert_string_equal((world.read_at(0, 22) + world.hosts[11]->given_back).c_str(), "x");
         assert_string_equal((world.read_at(0, 10) + world.hosts[5]->given_back).c_str(), "x");
     }
+}
+
+void what_is_still_to_be_delivered_is_counted(void **) {
+    World world(1);
+    World::Host &host = *world.hosts[0];
+    host.reads = false;
+    host.output.pull(all());
+    std::size_t written = 0;
+    for (; written < 2 * wire::output_window; written += 1000)
+        world.write(1, std::string(1000, 'x'));
+    const std::uint64_t waits = host.output.undelivered(1, wire::stdout_channel);
+    assert_true(waits > 0);
+    assert_int_equal(world.read_at(0, 1).size() + waits, written);
+    host.reads = true;
+    world.run();
+    assert_int_equal(host.output.undelivered(1, wire::stdout_channel), 0);
 }
 
 // As long as the tool has not got it, the RM's stream must be there for it.
@@ -872,6 +892,7 @@ int main() {
         cmocka_unit_test(what_was_taken_over_and_held_is_given_back),
         cmocka_unit_test(what_a_tool_has_not_got_is_given_back),
         cmocka_unit_test(what_crosses_the_end_of_a_wish_is_given_back),
+        cmocka_unit_test(what_is_still_to_be_delivered_is_counted),
         cmocka_unit_test(the_end_of_a_stream_may_come_back),
         cmocka_unit_test(a_host_that_waits_no_longer_gives_back_what_it_has_not_sent),
         cmocka_unit_test(what_others_have_is_not_given_back),
