@@ -1,6 +1,7 @@
 // See children_io.h.
 #include "server-glue/iof/children_io.h"
 
+#include "server-glue/iof/input_flow.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
@@ -155,7 +156,10 @@ void ChildrenIo::push(PushAsk ask) {
         return ask.reply(PMIX_ERR_NOT_FOUND);
     if ((child->second.channels & wire::stdin_channel) == 0)
         return ask.reply(PMIX_ERR_NOT_SUPPORTED);
-    if (child->second.pushes.size() >= most_pushes)
+    std::size_t waits = 0;
+    for (const auto &other : child->second.pushes)
+        waits += other.bytes.size();
+    if (child->second.pushes.size() >= InputFlow::max_pending || waits + ask.bytes.size() > InputFlow::max_bytes)
         return ask.reply(PMIX_ERR_OUT_OF_RESOURCE);
     child->second.pushes.push_back(std::move(ask));
     if (child->second.pushes.size() == 1)

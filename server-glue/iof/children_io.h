@@ -39,14 +39,13 @@ class ChildrenIo final : public StepService {
     void on_session_gone() override;
 
   private:
-    static constexpr std::size_t most_pushes = 1024; // of a job, that wait
-    static constexpr std::size_t most_early = 64;    // jobs
+    static constexpr std::size_t most_early = 64; // jobs
     struct Child {
         Process spawner;
         std::uint8_t channels = 0;
         bool spawner_gone = false;
         std::uint64_t open = 1;     // streams that have not ended
-        std::deque<PushAsk> pushes; // the first is under way, so that their order is kept
+        std::deque<PushAsk> pushes; // the first is under way, so that their order is kept; bounded as a pusher's
         std::uint64_t push_id = 0;
     };
     void on_output(wire::ForwardedOutput message);

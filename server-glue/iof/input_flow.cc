@@ -41,13 +41,18 @@ void InputFlow::spread(Iterator pending, HostIndex at, HostIndex coming_from) {
         tell(first + i);
 }
 
-void InputFlow::push(std::vector<Rank> ranks, Bytes bytes, bool end, StatusReply reply) {
-    if (own_pending_ >= max_pending || own_bytes_ + bytes.size() > max_bytes)
+void InputFlow::push(Pusher pusher, std::vector<Rank> ranks, Bytes bytes, bool end, StatusReply reply) {
+    auto account = accounts_.find(pusher);
+    bool fits = (account == accounts_.end() ? Account() : account->second).admits(bytes.size(), 1);
+    if (!fits || !all_.admits(bytes.size(), max_accounts))
         return reply(PMIX_ERR_OUT_OF_RESOURCE);
-    ++own_pending_;
-    own_bytes_ += bytes.size();
+    for (Account *each : {&accounts_[pusher], &all_}) {
+        ++each->pending;
+        each->bytes += bytes.size();
+    }
     auto pending = pending_.try_emplace(next_id_++).first;
     pending->second.reply = std::move(reply);
+    pending->second.pusher = std::move(pusher);
     pending->second.message = {pending->first, self_, next_serial_++, self_, end, std::move(ranks), std::move(bytes)};
     spread(pending, self_, no_host);
     give(pending);
@@ -149,8 +154,13 @@ void InputFlow::finish_if_done(std::uint64_t id) {
     Pending done = std::move(pending->second);
     pending_.erase(pending);
     if (done.asker == no_host) {
-        --own_pending_;
-        own_bytes_ -= done.message.bytes.size();
+        auto account = accounts_.find(done.pusher);
+        for (Account *each : {&account->second, &all_}) {
+            --each->pending;
+            each->bytes -= done.message.bytes.size();
+        }
+        if (account->second.pending == 0)
+            accounts_.erase(account);
         bool nobody = done.given == 0 && done.status == PMIX_SUCCESS;
         return done.reply(done.given > 0 ? PMIX_SUCCESS : nobody ? PMIX_ERR_NOT_FOUND : done.status);
     }

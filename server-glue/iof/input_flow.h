@@ -31,12 +31,15 @@ class InputFlow {
   public:
     InputFlow(HostPort &hosts, InputPort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
         : hosts_(hosts), port_(port), map_(map), self_(self), tree_(map.host_count(), radix) {}
-    // Pushes without an answer, of the tools of one host: what is beyond is refused, OUT_OF_RESOURCE.
-    static constexpr std::size_t max_pending = 1024, max_bytes = 4u << 20;
+    // Who pushes: a process, which has its own account, so that one whose reader does not read shuts out no other.
+    using Pusher = std::pair<Bytes, Rank>;
+    // Pushes without an answer, of each; and of all that push at this host, so many times that. What is beyond is
+    // refused, OUT_OF_RESOURCE.
+    static constexpr std::size_t max_pending = 1024, max_bytes = 4u << 20, max_accounts = 8;
 
     // Precondition: each of `ranks` is one of the step; none: all. SUCCESS when a process has got it; else why none
     // has.
-    void push(std::vector<Rank> ranks, Bytes bytes, bool end, StatusReply reply);
+    void push(Pusher pusher, std::vector<Rank> ranks, Bytes bytes, bool end, StatusReply reply);
 
     void on_push(HostIndex from, wire::InputPush message);
     void on_taken(HostIndex from, const wire::InputTaken &message);
@@ -48,6 +51,7 @@ class InputFlow {
         HostIndex asker = no_host; // no_host: `reply` is told
         std::uint64_t id_there = 0;
         StatusReply reply;
+        Pusher pusher;
         wire::InputPush message;                // for those that are asked later
         std::map<HostIndex, HostIndex> waiting; // for whom, and which neighbour in the tree each is behind
         std::size_t local = 0;                  // processes of this host that have not taken it
@@ -72,7 +76,14 @@ class InputFlow {
     std::map<std::uint64_t, Pending> pending_;
     std::map<HostIndex, std::uint64_t> seen_; // by root: the last serial that has come here
     std::set<HostIndex> left_;                // hosts, in order
-    std::size_t own_pending_ = 0, own_bytes_ = 0;
+    struct Account {
+        std::size_t pending = 0, bytes = 0;
+        bool admits(std::size_t more, std::size_t times) const {
+            return pending < times * max_pending && bytes + more <= times * max_bytes;
+        }
+    };
+    std::map<Pusher, Account> accounts_; // that have something pending
+    Account all_;                        // together
     std::uint64_t next_id_ = 1, next_serial_ = 1;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

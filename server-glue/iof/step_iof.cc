@@ -492,7 +492,8 @@ void StepIof::on_forwarded_input(wire::ForwardedInput message) {
         return reply(PMIX_ERR_NOT_FOUND);
     std::sort(message.ranks.begin(), message.ranks.end());
     message.ranks.erase(std::unique(message.ranks.begin(), message.ranks.end()), message.ranks.end());
-    input_.push(std::move(message.ranks), std::move(message.bytes), message.end != 0, std::move(reply));
+    input_.push({std::move(message.source), 0}, std::move(message.ranks), std::move(message.bytes), message.end != 0,
+                std::move(reply));
 }
 
 // --- pushes -----------------------------------------------------------------------------------------
@@ -515,7 +516,8 @@ void StepIof::push(PushAsk ask) {
         ranks.clear();
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    input_.push(std::move(ranks), std::move(ask.bytes), ask.end, std::move(ask.reply));
+    input_.push({std::move(ask.caller.nspace), ask.caller.rank}, std::move(ranks), std::move(ask.bytes), ask.end,
+                std::move(ask.reply));
 }
 
 } // namespace pmixhost

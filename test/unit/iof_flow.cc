@@ -146,9 +146,9 @@ struct World : FakeNetwork {
         return hosts[host]->read[{rank, channel}];
     }
     std::optional<pmix_status_t> status;
-    void push(HostIndex from, std::vector<Rank> ranks, std::string bytes, bool end = false) {
+    void push(HostIndex from, std::vector<Rank> ranks, std::string bytes, bool end = false, Rank pusher = 0) {
         status.reset();
-        hosts[from]->input.push(std::move(ranks), std::move(bytes), end,
+        hosts[from]->input.push({"tool", pusher}, std::move(ranks), std::move(bytes), end,
                                 StatusReply([this](pmix_status_t s) { status = s; }, PMIX_ERROR));
         run();
     }
@@ -687,6 +687,30 @@ void pushes_without_an_answer_are_bounded(void **) {
     assert_int_equal(*world.status, PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+// Not where they are others'; but all together have a bound, too.
+void each_pusher_has_an_account(void **) {
+    World world(1);
+    world.slow = {0};
+    const std::string most(InputFlow::max_bytes, 'x');
+    for (Rank pusher = 0; pusher < InputFlow::max_accounts; ++pusher) {
+        world.push(0, {1}, "of one", false, pusher);
+        assert_true(world.status == PMIX_SUCCESS);
+        world.push(0, {0}, most, false, pusher);
+        assert_false(world.status.has_value());
+        world.push(0, {1}, "too much", false, pusher);
+        assert_true(world.status == PMIX_ERR_OUT_OF_RESOURCE);
+    }
+    world.push(0, {1}, "of one too many", false, InputFlow::max_accounts);
+    assert_true(world.status == PMIX_ERR_OUT_OF_RESOURCE);
+    auto first = std::move(world.waiting.front());
+    world.waiting.erase(world.waiting.begin());
+    first(PMIX_SUCCESS);
+    for (Rank pusher : {0u, 7u}) { // one that is empty again, and one that is full
+        world.push(0, {1}, "y", false, pusher);
+        assert_true(world.status == (pusher == 0 ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE));
+    }
+}
+
 // Of a host whose tools took the output over all hear when it goes, also those that have no link to it.
 void what_was_taken_over_is_given_back(void **) {
     World world(12);
@@ -906,6 +930,7 @@ int main() {
         cmocka_unit_test(who_does_not_read_is_waited_for),
         cmocka_unit_test(input_goes_around_hosts_that_go),
         cmocka_unit_test(pushes_without_an_answer_are_bounded),
+        cmocka_unit_test(each_pusher_has_an_account),
         cmocka_unit_test(what_was_taken_over_is_given_back),
         cmocka_unit_test(nothing_is_lost_with_a_host_that_goes),
         cmocka_unit_test(what_is_expected_waits_for_who_wants_it),
