@@ -37,6 +37,8 @@ void ChildrenIo::begins() {
 void ChildrenIo::runs(const Bytes &nspace, const Process &spawner, std::uint8_t channels) {
     Child &child = children_[nspace];
     child.spawner = spawner;
+    if (spawner.nspace != context_.step.nspace)
+        child.spawner_is_here = tools_.connection_of(spawner);
     child.channels = channels;
     if (auto size = sizes_.extract(nspace)) {
         std::uint64_t streams = (channels & wire::stdout_channel ? 1 : 0) + (channels & wire::stderr_channel ? 1 : 0);
@@ -86,10 +88,16 @@ void ChildrenIo::on_output(wire::ForwardedOutput message) {
     early_.push_back(std::move(message));
 }
 
+bool ChildrenIo::spawner_is_gone(const Child &child) const {
+    if (child.spawner.nspace == context_.step.nspace)
+        return child.spawner_gone;
+    return child.spawner_is_here ? !child.spawner_is_here() : tools_.how_many() == 0;
+}
+
 void ChildrenIo::deliver(Child &child, wire::ForwardedOutput message) {
     constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
     bool is_tool = child.spawner.nspace != context_.step.nspace;
-    if (child.spawner_gone || (is_tool && tools_.how_many() == 0))
+    if (spawner_is_gone(child))
         return answer(message.id, PMIX_ERR_LOST_CONNECTION);
     for (const auto &piece : message.pieces) {
         bool known = piece.channel == wire::stdout_channel || piece.channel == wire::stderr_channel;

@@ -42,6 +42,7 @@ class ChildrenIo final : public StepService {
     static constexpr std::size_t most_early = 64; // jobs
     struct Child {
         Process spawner;
+        ToolOrigins::IsHere spawner_is_here; // of a tool; null: nobody knows which connection it has
         std::uint8_t channels = 0;
         bool spawner_gone = false;
         std::uint64_t open = 1;     // streams that have not ended
@@ -49,6 +50,7 @@ class ChildrenIo final : public StepService {
         std::uint64_t push_id = 0;
     };
     void on_output(wire::ForwardedOutput message);
+    bool spawner_is_gone(const Child &child) const;
     void deliver(Child &child, wire::ForwardedOutput message);
     void answer(std::uint64_t id, pmix_status_t status);
     void end_input(const Bytes &nspace);

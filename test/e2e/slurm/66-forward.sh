@@ -31,6 +31,11 @@ tool() {
         >"$test_dir/tool.out" 2>"$test_dir/tool.err" </dev/null || code=$?
 }
 said() { grep -a "^$1: " "$test_dir/tool.out"; }
+# other HOST NS WORD ...: another one beside it
+other() {
+    (cd "$test_dir" && exec timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 --host "$1" -- "$clients/io_tool" "${@:2}") 2>&1 </dev/null
+}
+children() { as_user root squeue -h -s -u pmixuser1 -o "%i $1" | grep -v '\.0 ' | sort -t . -k 2n | tail -n 1 | cut -d ' ' -f 2; } # FORMAT
 both='cat out.$SLURM_PROCID; cat err.$SLURM_PROCID >&2'
 
 # ------------------------------------------------------------------------------------------------- output
@@ -136,14 +141,44 @@ touch "$test_dir/reads"
 wait "$follower"
 is "nothing is lost" "$(cat "$test_dir"/slow/?.out | wc -c)" "$((2 * (5000001 + $(wc -c <"$test_dir/out.0"))))"
 
+# Tools that pull what is forwarded, at the host of the process.
+tool "$h2" spawn 1 o "echo early; exec >&-; until [ -e late ]; do sleep 0.05; done" hold "$test_dir/late" &
+follower=$!
+until_true 30 grep -aq '^early' "$test_dir/tool.out"
+late=$(other "$(children %N)" "slurm.$(children %i)" pull late.d all out ends 1)
+like "a tool that comes late hears the end of a stream" "$late" 'ended 1'
+ok "and has what was written before" cmp "$test_dir/late.d/0.out" <(echo early)
+touch "$test_dir/late"
+wait "$follower"
+tool "$h2" spawn 1 o "until [ -e flood ]; do sleep 0.05; done; head -c 3000000 /dev/zero | tr '\\0' Q; echo; exec >&-; until [ -e flooded ]; do sleep 0.05; done" \
+    pull swift all out make begun ends 1 hold "$test_dir/flooded" &
+follower=$!
+until_true 30 test -e "$test_dir/begun"
+other "$(children %N)" "slurm.$(children %i)" stop "$test_dir/crawls" pull crawl all out make flood ends 1 >"$test_dir/crawl.out" &
+crawler=$!
+ok "one that does not read does not hold up the one it is for" until_true 40 grep -aq '^held' "$test_dir/tool.out"
+is "which has all" "$(wc -c <"$test_dir/swift/0.out")" 3000001
+touch "$test_dir/crawls"
+wait "$crawler"
+ok "and it hears of the end" grep -q '^ended 1' "$test_dir/crawl.out"
+ok "though it misses some" eval '(($(wc -c <"$test_dir/crawl/0.out") < 3000000))'
+touch "$test_dir/flooded"
+wait "$follower"
+
 # Else its jobs would end with it, perhaps before they have written that.
 tool "$h1" spawn 2 on 'echo begun; until [ -e gone ]; do sleep 0.05; done; for i in 1 2 3 4 5; do echo after $i; sleep 0.2; done' make spawned hold "$test_dir/never" &
 follower=$!
 until_true 30 test -e "$test_dir/spawned"
-on_host "$h1" pkill -KILL -x io_tool
+spawner=$(on_host "$h1" pgrep -x io_tool) # this is one number, for there must be no doubt about what is killed
+other "$h1" "$nspace" make beside hold "$test_dir/leave" >/dev/null &
+beside=$!
+until_true 30 test -e "$test_dir/beside"
+[[ $spawner =~ ^[0-9]+$ ]] && on_host "$h1" kill -KILL "$spawner"
 wait "$follower"
 touch "$test_dir/gone"
-ok "when the one who spawned them has gone srun has what comes" until_true 30 eval '(($(grep -c "^after 5" "$test_dir/host.out") == 2))'
+ok "when the one who spawned them has gone srun has what comes, though another tool is there" until_true 30 eval '(($(grep -c "^after 5" "$test_dir/host.out") == 2))'
+touch "$test_dir/leave"
+wait "$beside"
 until_true 20 eval '[[ -z $(as_user root squeue -h -s -u pmixuser1 -o %i | grep -v "\.0$") ]]'
 touch "$test_dir/over"
 wait "$host_pid"
