@@ -69,10 +69,14 @@ bool EventService::here(const Hosts &hosts) const {
     return hosts.empty() || std::find(hosts.begin(), hosts.end(), self_) != hosts.end();
 }
 
-template <typename Message> bool EventService::pass(HostIndex from, const Message &message, SharedBytes payload) {
+template <typename Message> bool EventService::is_well_formed(HostIndex from, const Message &message) const {
     auto unknown = [this](HostIndex host) { return host >= map_.host_count(); };
-    if (unknown(from) || from == self_ || unknown(message.origin) || message.origin == self_ ||
-        std::any_of(message.hosts.begin(), message.hosts.end(), unknown))
+    return !unknown(from) && from != self_ && !unknown(message.origin) && message.origin != self_ &&
+           std::none_of(message.hosts.begin(), message.hosts.end(), unknown);
+}
+
+template <typename Message> bool EventService::pass(HostIndex from, const Message &message, SharedBytes payload) {
+    if (!is_well_formed(from, message))
         return false;
     auto &seen = seen_[message.origin];
     if (message.sequence <= seen)
@@ -183,15 +187,20 @@ void EventService::report_lost(HostIndex host, std::uint64_t time) {
 }
 
 void EventService::on_report(HostIndex from, wire::HostReport report, SharedBytes payload) {
-    if (report.host >= map_.host_count() || (report.lost != 0 && report.host == self_))
+    if (report.host >= map_.host_count() || (report.lost != 0 && report.host == self_) || !is_well_formed(from, report))
         return;
     for (const auto &process : report.processes) {
         if (map_.host_of(process.rank) != report.host)
             return;
     }
     // First, so that it goes around the lost one.
-    bool fresh = report.lost == 0 || lost_.insert(report.host).second;
-    if (pass(from, report, std::move(payload)) && fresh)
+    bool is_first = report.lost != 0 && lost_.insert(report.host).second;
+    bool is_new = pass(from, report, payload);
+    // A later one of its origin may have come before it, by another way around hosts that have gone. A loss is told all
+    // the same, for of other hosts' reports of it none is the first any more.
+    if (is_first && !is_new)
+        spread(from, report.hosts, wire::HostReport::type, payload);
+    if (is_first || (is_new && report.lost == 0))
         port_.deliver(report);
 }
 

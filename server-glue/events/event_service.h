@@ -78,6 +78,7 @@ class EventService {
   private:
     using Hosts = std::vector<std::uint32_t>;
     template <typename Message> void originate(Message &message);
+    template <typename Message> bool is_well_formed(HostIndex from, const Message &message) const;
     template <typename Message> bool pass(HostIndex from, const Message &message, SharedBytes payload);
     bool here(const Hosts &hosts) const;
     // Where those of the custom range are; nothing where none is in this namespace.

@@ -193,6 +193,24 @@ void around_those_who_are_gone(void **) {
     }
 }
 
+// Its origin's next event has come before it, another way.
+void a_loss_that_was_overtaken_is_told(void **) {
+    Step step(7, 2);
+    step.gone = {3};
+    step.hosts[1]->service.report_lost(3, 5);
+    auto late = std::exchange(step.wire, {});
+    step.notify(1, -100);
+    step.run();
+    step.wire = std::move(late);
+    step.run();
+    step.hosts[2]->service.report_lost(3, 6); // another one has noticed it, too
+    step.run();
+    for (HostIndex h : {0u, 1u, 2u, 4u, 5u, 6u}) {
+        assert_int_equal(step.hosts[h]->reports.size(), 1);
+        assert_int_equal(step.hosts[h]->notices.size(), h == 1 ? 0 : 1);
+    }
+}
+
 void a_lost_host_is_told_once(void **) {
     Step step(7, 2);
     step.gone = {1};
@@ -363,6 +381,7 @@ int main() {
         cmocka_unit_test(what_is_for_other_namespaces_goes_to_the_session),
         cmocka_unit_test(what_the_session_brings_reaches_all_it_is_for),
         cmocka_unit_test(around_those_who_are_gone),
+        cmocka_unit_test(a_loss_that_was_overtaken_is_told),
         cmocka_unit_test(a_lost_host_is_told_once),
         cmocka_unit_test(ends_of_processes_reach_their_own_host_too),
         cmocka_unit_test(what_waits_for_a_slow_host_is_bounded),
