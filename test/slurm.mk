@@ -7,7 +7,7 @@ SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_
 	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn \
 	test/unit/slurm_check
 SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_lobby test/unit/slurm_job_record test/unit/slurm_output
-SLURM_TESTS += test/unit/slurm_cpu_binding
+SLURM_TESTS += test/unit/slurm_cpu_binding test/unit/slurm_step_ender
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
 SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
@@ -58,6 +58,14 @@ test_unit_slurm_allocations_SOURCES = test/unit/slurm_allocations.cc \
 	plugins/slurm/shim/identity.cc plugins/slurm/shim/task_map.cc
 test_unit_slurm_allocations_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_allocations_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
+	$(CMOCKA_LIBS)
+
+test_unit_slurm_step_ender_SOURCES = test/unit/slurm_step_ender.cc \
+	plugins/slurm/backend/step_ender.cc plugins/slurm/backend/slurm_calls.cc \
+	plugins/slurm/backend/backend_step.cc plugins/slurm/shim/app_list.cc \
+	plugins/slurm/shim/identity.cc plugins/slurm/shim/task_map.cc
+test_unit_slurm_step_ender_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_unit_slurm_step_ender_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
 test_unit_slurm_lobby_SOURCES = test/unit/slurm_lobby.cc plugins/slurm/backend/lobby.cc \

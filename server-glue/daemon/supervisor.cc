@@ -3,6 +3,7 @@
 
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "server-glue/daemon/repeated_end.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/rm/user_notes.h"
 
@@ -11,6 +12,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -106,7 +108,7 @@ static void end_tasks(const TaskTable &table) {
     }
 }
 
-// Asks a backend of its own, since the server's died with the server.
+// Asks a backend of its own, since the server's died with the server. What `ask` gives lives as long as that is asked.
 template <typename Ask>
 static Result<void> with_backend(const StartDocument &document, const Settings &settings, Log &log, Ask ask) {
     auto loop = EventLoop::create([&log](const std::string &what) { log.error("{}", what); });
@@ -117,7 +119,7 @@ static Result<void> with_backend(const StartDocument &document, const Settings &
         return backend.failure();
     Result<void> result = error(ErrorKind::timeout, "the RM did not answer");
     auto deadline = (*loop)->after(60s, [&loop] { (*loop)->stop(); });
-    ask(**backend, [&](Result<void> answer) {
+    [[maybe_unused]] auto asks = ask(**loop, **backend, [&](Result<void> answer) {
         result = std::move(answer);
         (*loop)->stop();
     });
@@ -164,23 +166,35 @@ int supervise(pid_t server, const StartDocument &document, const Settings &setti
         text += "; its tasks are ended";
         log.error("{}", text);
         // First: with its tasks the step may end, and with it whoever would show the line.
-        if (auto told = with_backend(document, settings, log,
-                                     [&](RmBackend &backend, auto done) {
-                                         if (auto *notes = backend.user_notes())
-                                             return notes->tell_user({text}, std::move(done));
-                                         done(error(ErrorKind::unsupported, "this resource manager shows no lines"));
-                                     });
+        if (auto told =
+                with_backend(document, settings, log,
+                             [&](EventLoop &, RmBackend &backend, auto done) {
+                                 if (auto *notes = backend.user_notes())
+                                     notes->tell_user({text}, std::move(done));
+                                 else
+                                     done(error(ErrorKind::unsupported, "this resource manager shows no lines"));
+                                 return nullptr;
+                             });
             !told)
             log.error("the user cannot be told: {}", told.failure().text);
         end_tasks(table);
         return 1;
     }
     log.error("{}; ending the step", text);
-    if (auto ended = with_backend(document, settings, log,
-                                  [&](RmBackend &backend, auto done) {
-                                      backend.end_step({1, text + "; the step is ended"}, std::move(done));
-                                  });
-        !ended)
+    auto ended = with_backend(document, settings, log, [&](EventLoop &loop, RmBackend &backend, auto done) {
+        auto order = [&backend, text](RepeatedEnd::Done heard) {
+            backend.end_step({1, text + "; the step is ended"}, std::move(heard));
+        };
+        // Those here need not wait for an RM that is away.
+        auto first_failed = [&](const Result<void> &failure) {
+            log.warning("the step is not ended yet: {}", failure.failure().text);
+            end_tasks(table);
+        };
+        auto end = std::make_unique<RepeatedEnd>(loop, order, first_failed, done);
+        end->start();
+        return end;
+    });
+    if (!ended)
         log.error("the step could not be ended: {}", ended.failure().text);
     // The RM's own process on this host, which should do it, may be what has died.
     end_tasks(table);

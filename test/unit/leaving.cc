@@ -1,5 +1,6 @@
-// The supervisor of a server that says in the status page that it leaves: not a hang, but not without
-// end either. And what the page says to whoever does not trust those who write it.
+// The supervisor of a server that says in the status page that it leaves: not a hang, but not without end either. How
+// often it orders the end of the step. And what the page says to whoever does not trust those who write it.
+#include "server-glue/daemon/repeated_end.h"
 #include "server-glue/daemon/supervisor.h"
 
 #include <csignal>
@@ -88,6 +89,45 @@ void leaving_has_an_end(void **) {
     assert_true(std::chrono::steady_clock::now() - begin < 30s);
 }
 
+struct Ordered {
+    int orders = 0, first_failures = 0;
+    bool ended = false;
+};
+// Of an RM that fails so often.
+Ordered ordered(int failures, ErrorKind how) {
+    auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+    assert_true(made.ok());
+    EventLoop &loop = **made;
+    Ordered seen;
+    auto order = [&](RepeatedEnd::Done heard) {
+        bool fails = ++seen.orders <= failures;
+        loop.post([fails, how, heard] { heard(fails ? error(how, "no") : Result<void>()); });
+    };
+    RepeatedEnd end(
+        loop, order,
+        [&](const Result<void> &failure) {
+            assert_false(failure.ok());
+            ++seen.first_failures;
+        },
+        [&](const Result<void> &ended) {
+            seen.ended = ended.ok();
+            loop.stop();
+        },
+        1ms);
+    end.start();
+    assert_true(loop.run().ok());
+    return seen;
+}
+
+void an_rm_that_is_away_is_asked_until_it_is_back(void **) {
+    auto seen = ordered(4, ErrorKind::unreachable);
+    assert_true(seen.ended && seen.orders == 5 && seen.first_failures == 1);
+    seen = ordered(0, ErrorKind::unreachable);
+    assert_true(seen.ended && seen.orders == 1 && seen.first_failures == 0);
+    seen = ordered(4, ErrorKind::denied);
+    assert_true(!seen.ended && seen.orders == 1 && seen.first_failures == 0);
+}
+
 // Somebody writes it while it is read: nothing is looked at twice.
 void a_page_that_changes_is_read_once(void **) {
 #ifdef PMIXHOST_SANITIZES_THREADS
@@ -147,6 +187,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(leaving_is_not_hanging),
         cmocka_unit_test(leaving_has_an_end),
+        cmocka_unit_test(an_rm_that_is_away_is_asked_until_it_is_back),
         cmocka_unit_test(a_page_that_changes_is_read_once),
         cmocka_unit_test(an_unterminated_directory_is_bounded),
     };

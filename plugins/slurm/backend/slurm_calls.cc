@@ -76,18 +76,28 @@ Result<void> forward_to_node(const std::string &node, std::string address, const
 
 Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t step) {
     initialise_slurm();
-    Result<void> result;
-    bool killed = false;
-    for (std::uint32_t job : jobs) {
+    return kill_steps(jobs, step, [step](std::uint32_t job) {
         errno = 0;
-        int code = kill_job_step(job, step, SIGKILL);
-        int why = errno;
-        if (code == SLURM_SUCCESS || why == ESLURM_INVALID_JOB_ID || why == ESLURM_ALREADY_DONE)
-            killed = true;
-        else
-            result = error(ErrorKind::unreachable, "step {}.{} cannot be ended: {}", job, step, slurm_strerror(why));
+        if (kill_job_step(job, step, SIGKILL) == SLURM_SUCCESS)
+            return 0;
+        return errno != 0 ? errno : SLURM_ERROR;
+    });
+}
+
+Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t step,
+                        const std::function<int(std::uint32_t job)> &kill_one) {
+    Result<void> result;
+    for (std::uint32_t job : jobs) {
+        int why = kill_one(job);
+        if (why == 0 || why == ESLURM_INVALID_JOB_ID || why == ESLURM_ALREADY_DONE)
+            continue;
+        bool never = why == ESLURM_ACCESS_DENIED || why == ESLURM_USER_ID_MISSING;
+        if (never && !result)
+            continue; // what may still be done says more
+        result = error(never ? ErrorKind::denied : ErrorKind::unreachable, "step {}.{} cannot be ended: {}", job, step,
+                       slurm_strerror(why));
     }
-    return killed ? Result<void>() : result;
+    return result;
 }
 
 Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {

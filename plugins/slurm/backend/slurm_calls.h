@@ -6,6 +6,7 @@
 #include "plugins/slurm/backend/own_steps.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -24,8 +25,12 @@ Result<void> find_slurm();
 Result<void> forward_to_node(const std::string &node, std::string address, const std::string &message);
 
 // SIGKILL to the step of that number of each job. Slurm knows a step whose tasks have ended no longer: that is no
-// error, nor is it where one of them was reached. Fails (unreachable).
+// error. Fails (unreachable) where one of them may still run: slurmctld has not answered, or its job is suspended; and
+// (denied).
 Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t step);
+// `kill_one` gives Slurm's error number, or 0.
+Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t step,
+                        const std::function<int(std::uint32_t job)> &kill_one);
 
 // The steps that are programs of srun (not batch, extern, interactive): of a job, or of all jobs of all users. Fails
 // (not_found) where there is no such job, and (unreachable).

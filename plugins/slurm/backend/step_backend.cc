@@ -12,6 +12,7 @@
 #include "plugins/slurm/backend/own_program.h"
 #include "plugins/slurm/backend/rm_answers.h"
 #include "plugins/slurm/backend/slurm_calls.h"
+#include "plugins/slurm/backend/step_ender.h"
 #include "plugins/slurm/backend/step_output.h"
 #include "plugins/slurm/steps/session_step.h"
 #include "server-glue/rm/job_record.h"
@@ -19,6 +20,7 @@
 #include "server-glue/rm/spawned_step.h"
 #include "server-glue/rm/user_notes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <poll.h>
@@ -31,6 +33,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds report_limit = 2s;
 constexpr std::size_t max_questions = 64; // that wait for slurmctld
+constexpr std::size_t max_notes = 100;    // that wait for srun
 // For srun to hear why its step ends, and for slurmctld to hear that it shall, from a daemon that leaves.
 constexpr Duration last_words = 5s;
 
@@ -106,45 +109,17 @@ class SlurmBackend final : public RmBackend,
 
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
         if (!ender_)
-            ender_.emplace(loop_);
-        std::optional<kit::StarterAddress> report;
-        if (!reported_)
-            report = step_.report;
-        reported_ = true;
-        ender_->run(
-            [report, end = std::move(end), jobs = step_.jobs, step = step_.name.step_id,
-             secret = step_.info.shared_secret]() -> Result<StepEnded> {
-                StepEnded ended;
-                if (report) {
-                    auto sent = kit::send_to_starter(*report, kit::ExitReport{end.exit_status, end.text}.message(),
-                                                     *kit::make_sealer(secret), report_limit);
-                    if (!sent)
-                        ended.unheard =
-                            fmt::format("srun does not hear why the step ends ({}): {}", sent.failure().text, end.text);
-                }
-                ended.killed = kill_steps(jobs, step);
-                return ended;
-            },
-            [this, done = std::move(done), alive = std::weak_ptr(alive_)](Result<StepEnded> ended) {
-                if (ended && !ended->unheard.empty())
-                    log_.warning("{}", ended->unheard);
-                done(ended ? ended->killed : ended.failure());
-                if (!alive.expired())
-                    kill_again();
-            });
+            ender_.emplace(loop_, log_, ender_calls());
+        ender_->end(std::move(end), std::move(done));
     }
 
     void tell_user(UserNote note, std::function<void(Result<void>)> done) override {
-        if (!step_.report)
-            return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
-        to_srun({kit::StarterMessage::Kind::note, static_cast<int>(note.subject), std::move(note.line)},
-                std::move(done));
+        note_to_srun({kit::StarterMessage::Kind::note, static_cast<int>(note.subject), std::move(note.line)},
+                     std::move(done));
     }
 
     void offer_tools(std::string offer, std::function<void(Result<void>)> done) override {
-        if (!step_.report)
-            return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
-        to_srun({kit::StarterMessage::Kind::tools, 0, std::move(offer)}, std::move(done));
+        note_to_srun({kit::StarterMessage::Kind::tools, 0, std::move(offer)}, std::move(done));
     }
 
     void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
@@ -212,31 +187,37 @@ class SlurmBackend final : public RmBackend,
     }
 
     void stop() override {
-        alive_.reset();
         allocations_.reset();
         lifeline_watch_.reset();
         output_.stop();
-        again_.reset();
         contacts_.reset();
         sender_.reset();
-        if (ender_ && !ender_->finish(last_words))
+        // What ends the step comes first.
+        TimePoint limit = loop_.now() + last_words;
+        auto finish = [&](auto &calls) {
+            bool finished = !calls || calls->finish(std::max(limit - loop_.now(), Duration::zero()));
+            calls.reset();
+            return finished;
+        };
+        bool ended = finish(ender_), told = finish(messenger_), noted = finish(notes_);
+        if (!ended || !told || !noted)
             log_.warning("slurmctld or srun has not answered within {} s; the daemon leaves",
                          std::chrono::duration_cast<std::chrono::seconds>(last_words).count());
-        ender_.reset();
         reporter_.reset();
         asker_.reset();
         recorder_.reset();
     }
 
   private:
-    // A host that is just starting its tasks may miss the first time. Where this daemon is one of
-    // the killed, that is srun's to find out.
-    void kill_again() {
-        again_ = loop_.after(1s, [this] {
-            if (ender_)
-                ender_->run([jobs = step_.jobs, step = step_.name.step_id] { return kill_steps(jobs, step); },
-                            [](Result<void>) {});
-        });
+    StepEnder::Calls ender_calls() const {
+        StepEnder::Calls calls;
+        if (step_.report)
+            calls.report = [target = *step_.report, secret = step_.info.shared_secret](const StepEnd &end) {
+                return kit::send_to_starter(target, kit::ExitReport{end.exit_status, end.text}.message(),
+                                            *kit::make_sealer(secret), report_limit);
+            };
+        calls.kill = [jobs = step_.jobs, step = step_.name.step_id] { return kill_steps(jobs, step); };
+        return calls;
     }
 
     // The programs of a step whose launch is told may end as soon as they run, and this daemon with them: the report
@@ -259,20 +240,27 @@ class SlurmBackend final : public RmBackend,
             });
     }
 
-    void to_srun(kit::StarterMessage message, std::function<void(Result<void>)> done) {
-        if (!ender_)
-            ender_.emplace(loop_);
-        ender_->run(
-            [target = *step_.report, message = std::move(message), secret = step_.info.shared_secret] {
-                return kit::send_to_starter(target, message, *kit::make_sealer(secret), report_limit);
-            },
-            std::move(done));
+    auto sending_to_srun(kit::StarterMessage message) const {
+        return [target = *step_.report, message = std::move(message), secret = step_.info.shared_secret] {
+            return kit::send_to_starter(target, message, *kit::make_sealer(secret), report_limit);
+        };
     }
 
-    struct StepEnded {
-        std::string unheard; // why srun does not know; empty: it does
-        Result<void> killed;
-    };
+    void to_srun(kit::StarterMessage message, std::function<void(Result<void>)> done) {
+        if (!messenger_)
+            messenger_.emplace(loop_);
+        messenger_->run(sending_to_srun(std::move(message)), std::move(done));
+    }
+
+    // Each may take a moment, and there may be many: nothing else waits behind them.
+    void note_to_srun(kit::StarterMessage message, std::function<void(Result<void>)> done) {
+        if (!step_.report)
+            return loop_.post(
+                [done = std::move(done)] { done(error(ErrorKind::unreachable, "srun gave no address")); });
+        if (!notes_)
+            notes_.emplace(loop_, max_notes);
+        notes_->run_alone(TimePoint::max(), sending_to_srun(std::move(message)), std::move(done));
+    }
 
     Result<std::string> path_of(HostIndex host) const {
         return contact_path(step_.contacts, geteuid(), step_.leader_job, step_.name.step_id, host, family_);
@@ -309,18 +297,18 @@ class SlurmBackend final : public RmBackend,
     std::string family_; // contact_socket.h
     BackendListener *listener_ = nullptr;
     UniqueFd lifeline_;
-    EventLoop::Handle lifeline_watch_, again_;
+    EventLoop::Handle lifeline_watch_;
     StepOutput output_;
     std::unique_ptr<ContactSocket> contacts_;
-    std::optional<Worker> ender_, reporter_;
+    std::optional<StepEnder> ender_;
+    std::optional<Worker> messenger_, reporter_; // to srun
+    std::optional<SlowCalls> notes_;             // likewise
     std::optional<kit::ContactSender> sender_;
     std::optional<SlowCalls> asker_, recorder_;
     TimePoint record_full_until_{};
     std::optional<Allocations> allocations_;
     std::optional<kit::ReadyMessage> running_report_;
     UniqueFd session_srun_; // its pidfd
-    bool reported_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // until stop()
 };
 
 } // namespace

@@ -1,0 +1,20 @@
+// See repeated_end.h.
+#include "server-glue/daemon/repeated_end.h"
+
+#include <utility>
+
+namespace pmixhost {
+
+void RepeatedEnd::start() {
+    order_([this](Result<void> ended) {
+        bool never =
+            !ended && (ended.failure().kind == ErrorKind::denied || ended.failure().kind == ErrorKind::unsupported);
+        if (ended || never)
+            return done_(std::move(ended));
+        if (first_failed_)
+            std::exchange(first_failed_, nullptr)(std::move(ended));
+        again_ = loop_.after(pause_, [this] { start(); });
+    });
+}
+
+} // namespace pmixhost
