@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <optional>
+#include <unistd.h>
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
@@ -20,6 +21,8 @@ struct World {
     std::string hopeless;
     std::atomic<int> looks_until_granted{0};
     std::atomic<int> cancelled{0};
+    std::atomic<int> away{0}; // the next so many cancellations
+    std::atomic<ErrorKind> how{ErrorKind::unreachable};
     std::atomic<bool> dead{false}; // the job waits no more, and was not granted
     std::shared_ptr<OneTimeGate> opening = std::make_shared<OneTimeGate>();
     std::atomic<bool> deaf{false}; // submit waits for `opening`
@@ -51,6 +54,8 @@ struct World {
         slurm.cancel = [this](std::uint32_t job) -> Result<void> {
             if (job == 77)
                 ++cancelled;
+            if (away > 0 && away-- > 0)
+                return error(how, "no");
             return {};
         };
         slurm.change = [](const RmAllocation &request, std::uint32_t own) -> Result<RmAllocated> {
@@ -171,6 +176,65 @@ void the_abandoned_is_taken_back(void **) {
     world.allocations->abandon(9);
 }
 
+void a_slurmctld_that_is_away_is_asked_again_to_take_it_back(void **) {
+    for (bool abandoned : {false, true}) {
+        World world;
+        world.away = 2;
+        world.looks_until_granted = INT32_MAX;
+        world.ask({}, abandoned ? TimePoint::max() : world.loop->now() + 20ms);
+        if (abandoned) {
+            world.until([&] { return world.looks_until_granted < INT32_MAX; });
+            world.allocations->abandon(1);
+        } else {
+            assert_true(world.loop->run().ok()); // until its caller is told
+        }
+        world.until([&] { return world.cancelled == 3; });
+        auto later = world.loop->after(500ms, [&] { world.loop->stop(); });
+        assert_true(world.loop->run().ok());
+        assert_int_equal(world.cancelled.load(), 3);
+    }
+}
+
+void what_slurm_will_never_take_back_or_does_not_know_is_not_asked_again(void **) {
+    for (ErrorKind how : {ErrorKind::not_found, ErrorKind::denied}) {
+        World world;
+        world.away = 1000;
+        world.how = how;
+        world.looks_until_granted = INT32_MAX;
+        world.ask({});
+        world.until([&] { return world.looks_until_granted < INT32_MAX; });
+        world.allocations->abandon(1);
+        auto later = world.loop->after(500ms, [&] { world.loop->stop(); });
+        assert_true(world.loop->run().ok());
+        assert_int_equal(world.cancelled.load(), 1);
+    }
+}
+
+void who_leaves_says_what_is_left(void **) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    Log log(ends[1], LogLevel::warning, "test");
+    World world;
+    Allocations::Slurm slurm;
+    slurm.submit = [](const RmAllocation &) -> Result<std::uint32_t> { return std::uint32_t{78}; };
+    slurm.look = [&](std::uint32_t) -> Result<Allocations::Slurm::State> {
+        world.looks_until_granted = 1;
+        Allocations::Slurm::State state;
+        state.waits = true;
+        return state;
+    };
+    slurm.cancel = [](std::uint32_t) -> Result<void> { return error(ErrorKind::unreachable, "no"); };
+    world.allocations.emplace(*world.loop, log, 12, slurm);
+    world.ask({});
+    world.until([&] { return world.looks_until_granted == 1; });
+    world.allocations.reset();
+    char text[1024] = "";
+    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    assert_non_null(strstr(text, "78; next: scancel"));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 // Who leaves waits for that, since nobody would know the job's number.
 void it_is_known_that_slurm_is_being_asked(void **) {
     World world;
@@ -236,6 +300,9 @@ int main() {
         cmocka_unit_test(what_comes_too_late_is_taken_back),
         cmocka_unit_test(an_answer_after_the_deadline_is_taken_back),
         cmocka_unit_test(the_abandoned_is_taken_back),
+        cmocka_unit_test(a_slurmctld_that_is_away_is_asked_again_to_take_it_back),
+        cmocka_unit_test(what_slurm_will_never_take_back_or_does_not_know_is_not_asked_again),
+        cmocka_unit_test(who_leaves_says_what_is_left),
         cmocka_unit_test(it_is_known_that_slurm_is_being_asked),
         cmocka_unit_test(who_leaves_takes_back_what_waits),
         cmocka_unit_test(changes_are_not_waited_for),

@@ -4,7 +4,10 @@
 #include "common/base/start_thread.h"
 
 #include <algorithm>
-#include <future>
+#include <condition_variable>
+#include <fmt/ranges.h>
+#include <mutex>
+#include <set>
 
 namespace pmixhost::slurm {
 
@@ -14,24 +17,45 @@ static constexpr std::size_t max_calls = 4096;
 Allocations::Allocations(EventLoop &loop, Log &log, std::uint32_t own_job, Slurm slurm)
     : loop_(loop), log_(log), own_job_(own_job), slurm_(std::move(slurm)), calls_(loop, max_calls) {}
 
+// What the thread and the one that waits for it share.
+struct Leaving {
+    std::mutex mutex;
+    std::condition_variable over;
+    std::set<std::uint32_t> jobs; // that are not cancelled
+    bool is_over = false;
+};
+
+static void cancel_all(Leaving &leaving, const std::set<std::uint32_t> &jobs,
+                       const std::function<Result<void>(std::uint32_t)> &cancel) {
+    for (std::uint32_t job : jobs) {
+        auto cancelled = cancel(job);
+        std::lock_guard lock(leaving.mutex);
+        if (cancelled || cancelled.failure().kind == ErrorKind::not_found)
+            leaving.jobs.erase(job);
+    }
+    std::lock_guard lock(leaving.mutex);
+    leaving.is_over = true;
+    leaving.over.notify_all();
+}
+
 Allocations::~Allocations() {
+    auto leaving = std::make_shared<Leaving>();
+    for (const auto &[job, cancelling] : cancelling_)
+        leaving->jobs.insert(job);
     for (const auto &[id, waiting] : waiting_) {
         if (waiting.job != 0)
-            cancelling_.insert(waiting.job);
+            leaving->jobs.insert(waiting.job);
     }
-    if (cancelling_.empty())
+    if (leaving->jobs.empty())
         return;
-    auto over = std::make_shared<std::promise<void>>();
-    auto future = over->get_future();
-    auto started = start_thread([cancel = slurm_.cancel, jobs = cancelling_, over] {
-        for (std::uint32_t job : jobs)
-            (void)cancel(job);
-        over->set_value();
-    });
+    auto started =
+        start_thread([cancel = slurm_.cancel, jobs = leaving->jobs, leaving] { cancel_all(*leaving, jobs, cancel); });
+    std::unique_lock lock(leaving->mutex);
     if (started)
-        future.wait_for(leave_patience);
-    else
-        log_.warning("pending allocations stay in Slurm's queue: {}", started.failure().text);
+        leaving->over.wait_for(lock, leave_patience, [&] { return leaving->is_over; });
+    if (!leaving->jobs.empty())
+        log_.warning("allocations that nobody wants any more may stay in Slurm's queue: {}; next: scancel",
+                     fmt::join(leaving->jobs, ", "));
 }
 
 void Allocations::allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
@@ -111,14 +135,27 @@ void Allocations::abandon(std::uint64_t id) {
 }
 
 void Allocations::cancel(std::uint32_t job) {
-    cancelling_.insert(job);
+    if (cancelling_.try_emplace(job).second)
+        try_to_cancel(job);
+}
+
+void Allocations::try_to_cancel(std::uint32_t job) {
     calls_.run(
         {}, TimePoint::max(), [cancel = slurm_.cancel, job] { return cancel(job); },
-        [this, job](Result<void> cancelled) {
-            cancelling_.erase(job);
-            if (!cancelled)
-                log_.warning("the pending allocation {} stays in Slurm's queue: {}", job, cancelled.failure().text);
-        });
+        [this, job](const Result<void> &cancelled) { on_cancelled(job, cancelled); });
+}
+
+void Allocations::on_cancelled(std::uint32_t job, const Result<void> &cancelled) {
+    bool is_away = !cancelled && cancelled.failure().kind == ErrorKind::unreachable;
+    if (!cancelled && !is_away && cancelled.failure().kind != ErrorKind::not_found)
+        log_.warning("the pending allocation {} stays in Slurm's queue: {}", job, cancelled.failure().text);
+    if (!is_away) {
+        cancelling_.erase(job);
+        return;
+    }
+    Cancelling &cancelling = cancelling_.at(job);
+    cancelling.again = loop_.after(cancelling.pause, [this, job] { try_to_cancel(job); });
+    cancelling.pause = std::min(2 * cancelling.pause, longest_pause);
 }
 
 } // namespace pmixhost::slurm

@@ -2,7 +2,8 @@
 // in its queue. In the loop's thread; what blocks is behind `Slurm` and happens in a thread.
 //
 // slurmctld is asked how a waiting job is doing, at growing intervals, because there is no port on which it could
-// call. A job that is not wanted any more is cancelled, also one that was granted in the same moment.
+// call. A job that is not wanted any more is cancelled, also one that was granted in the same moment; a slurmctld that
+// is away is asked again until it has done so.
 #pragma once
 
 #include "common/base/log.h"
@@ -10,7 +11,6 @@
 #include "server-glue/rm/allocations.h"
 
 #include <map>
-#include <set>
 
 namespace pmixhost::slurm {
 
@@ -30,7 +30,7 @@ class Allocations {
         std::function<Result<RmAllocated>(const RmAllocation &, std::uint32_t own)> change;
     };
     Allocations(EventLoop &loop, Log &log, std::uint32_t own_job, Slurm slurm);
-    // Cancels what waits; at most `leave_patience` for a slurmctld that does not answer.
+    // Cancels what waits; at most `leave_patience` for a slurmctld that does not answer. The log says what is left.
     ~Allocations();
     // Is Slurm being asked for one? Then it is not yet known what would have to be cancelled.
     bool is_submitting() const { return submitting_ > 0; }
@@ -57,13 +57,19 @@ class Allocations {
     void on_state(std::uint64_t id, Result<Slurm::State> state);
     void finish(std::uint64_t id, Result<RmAllocated> outcome);
     void cancel(std::uint32_t job);
+    void try_to_cancel(std::uint32_t job);
+    void on_cancelled(std::uint32_t job, const Result<void> &cancelled);
 
     EventLoop &loop_;
     Log &log_;
     const std::uint32_t own_job_;
     Slurm slurm_;
     std::map<std::uint64_t, Waiting> waiting_;
-    std::set<std::uint32_t> cancelling_; // jobs
+    struct Cancelling {
+        Duration pause = first_pause;
+        EventLoop::Handle again{};
+    };
+    std::map<std::uint32_t, Cancelling> cancelling_; // by jobs
     std::size_t submitting_ = 0;
     SlowCalls calls_;
 };
