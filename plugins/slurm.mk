@@ -55,7 +55,8 @@ plugins_slurm_backend_slurm_files = \
 	plugins/slurm/backend/step_backend.h plugins/slurm/backend/step_backend.cc \
 	plugins/slurm/backend/step_caller.h plugins/slurm/backend/step_caller.cc \
 	plugins/slurm/backend/step_ender.h plugins/slurm/backend/step_ender.cc \
-	plugins/slurm/backend/step_output.h plugins/slurm/backend/step_output.cc
+	plugins/slurm/backend/step_output.h plugins/slurm/backend/step_output.cc \
+	plugins/slurm/backend/which_steps.h
 plugins_slurm_backend_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/backend/backend.map

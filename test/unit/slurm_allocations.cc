@@ -1,6 +1,7 @@
 // Allocations that processes ask for, with a Slurm that does what the test says: what is granted, waited
 // for, taken back.
 #include "plugins/slurm/backend/allocation_calls.h"
+#include "plugins/slurm/backend/which_steps.h"
 
 #include <atomic>
 #include <optional>
@@ -289,6 +290,24 @@ void hosts_are_taken_from_others(void **) {
     assert_true(without({"a"}, {"z"}).failure().kind == ErrorKind::not_found);
 }
 
+// The number of an array is that of one of its tasks too.
+void the_tasks_of_an_array_are_jobs_of_their_own(void **) {
+    constexpr std::uint32_t array = 100, first_task = 101, last_task = 100;
+    assert_true(is_other_task(array, array, first_task));
+    assert_false(is_other_task(array, array, last_task));
+    assert_false(is_other_task(first_task, array, first_task));
+    assert_false(is_other_task(12, 0, 13)); // components of a het job
+    assert_false(is_other_task(NO_VAL, array, first_task));
+}
+
+void the_shell_of_salloc_holds_its_host(void **) {
+    for (std::uint32_t program : {0u, 7u})
+        assert_true(runs_program(program) && holds_host(program));
+    for (std::uint32_t of_slurm : {SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT})
+        assert_false(runs_program(of_slurm) || holds_host(of_slurm));
+    assert_true(!runs_program(SLURM_INTERACTIVE_STEP) && holds_host(SLURM_INTERACTIVE_STEP));
+}
+
 } // namespace
 
 int main() {
@@ -309,6 +328,8 @@ int main() {
         cmocka_unit_test(a_job_is_a_number),
         cmocka_unit_test(seconds_are_minutes),
         cmocka_unit_test(hosts_are_taken_from_others),
+        cmocka_unit_test(the_tasks_of_an_array_are_jobs_of_their_own),
+        cmocka_unit_test(the_shell_of_salloc_holds_its_host),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

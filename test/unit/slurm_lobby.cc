@@ -98,6 +98,7 @@ REPLACES int slurm_load_job(job_info_msg_t **out, JobArgument argument, std::uin
     (*out)->record_count = 1;
     (*out)->job_array = static_cast<slurm_job_info_t *>(calloc(1, sizeof(slurm_job_info_t)));
     slurm_job_info_t &info = (*out)->job_array[0];
+    job_number(info) = job->first;
     info.job_state = job->second.first;
     info.user_id = job->second.second;
     info.nodes = one_host;

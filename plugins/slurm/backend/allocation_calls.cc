@@ -60,9 +60,10 @@ Result<std::shared_ptr<Job>> load(std::uint32_t number) {
         return refused(fmt::format("job {}", number), errno);
     auto job = std::make_shared<Job>();
     job->owner.reset(raw);
-    if (raw->record_count == 0)
+    auto *end = raw->job_array + raw->record_count;
+    job->info = std::find_if(raw->job_array, end, [number](auto &each) { return job_number(each) == number; });
+    if (job->info == end)
         return error(ErrorKind::not_found, "job {}: there is none", number);
-    job->info = &raw->job_array[0];
     return job;
 }
 
@@ -187,15 +188,27 @@ Result<RmAllocated> extend(const RmAllocation &request, std::uint32_t number) {
     return describe(number, *(*job)->info);
 }
 
-Result<RmAllocated> release(const RmAllocation &request, std::uint32_t number, bool own,
+// All of another allocation, `own` being the step's job, or 0.
+Result<void> release_all(std::uint32_t number, std::uint32_t own) {
+    if (number == own)
+        return error(ErrorKind::invalid, "job {} is the one that this process runs in", number);
+    if (own != 0) {
+        auto mine = load(own);
+        if (!mine)
+            return mine.failure();
+        if ((*mine)->info->array_job_id == number)
+            return error(ErrorKind::invalid, "job {} is the array of the one that this process runs in", number);
+    }
+    return cancel(number);
+}
+
+Result<RmAllocated> release(const RmAllocation &request, std::uint32_t number, std::uint32_t own,
                             const std::function<Result<std::vector<RunningStep>>(std::uint32_t)> &steps) {
     RmAllocated nothing;
     nothing.allocation = std::to_string(number);
     if (request.host_list.empty()) {
-        if (own)
-            return error(ErrorKind::invalid, "job {} is the one that this process runs in", number);
-        if (auto cancelled = cancel(number); !cancelled)
-            return cancelled.failure();
+        if (auto released = release_all(number, own); !released)
+            return released.failure();
         return nothing;
     }
     auto state = look(number);
@@ -307,7 +320,7 @@ Allocations::Slurm allocation_calls(void (*prepare)(),
             number = *named;
         }
         return request.kind == RmAllocation::Kind::extend ? extend(request, number)
-                                                          : release(request, number, number == own, steps);
+                                                          : release(request, number, own, steps);
     };
     return slurm;
 }

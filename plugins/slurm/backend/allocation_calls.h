@@ -7,7 +7,7 @@
 
 namespace pmixhost::slurm {
 
-// `prepare` calls slurm_init(), once. `steps` gives the steps that run in a job.
+// `prepare` calls slurm_init(), once. `steps` gives the steps of a job whose hosts cannot be given back.
 Allocations::Slurm allocation_calls(void (*prepare)(),
                                     std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps);
 

@@ -37,7 +37,7 @@ Result<uid_t> owner_of_job(const std::string &name) {
 }
 
 Result<std::unique_ptr<RmBackend>> create_lobby_here(BackendContext context) {
-    return create_lobby(context, {initialise_slurm, {running_steps, forward_to_node}, own_program});
+    return create_lobby(context, {initialise_slurm, {steps_that_hold_hosts, forward_to_node}, own_program});
 }
 
 Result<void> give_back(const std::string &allocation) {

@@ -10,7 +10,7 @@ namespace pmixhost::slurm {
 
 struct LobbyParts {
     void (*prepare)();                    // calls slurm_init(), once
-    StepCaller::Slurm slurm;              // of a job's running steps, and to slurmd
+    StepCaller::Slurm slurm;              // of a job's steps that keep its hosts from being given back, and to slurmd
     std::function<std::string()> program; // pmixhostd's path
 };
 // BackendModule::create_lobby.

@@ -2,6 +2,7 @@
 #include "plugins/slurm/backend/rm_answers.h"
 
 #include "plugins/slurm/backend/loaded_jobs.h"
+#include "plugins/slurm/backend/which_steps.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/steps/session_step.h"
 
@@ -52,12 +53,15 @@ Result<RmAnswer> about_slots(std::uint32_t job_id) {
     if (get_job_steps(job_id, &steps) != SLURM_SUCCESS)
         return no_answer(fmt::format("the steps of job {}", job_id), errno);
     std::uint64_t all = 0, used = 0;
-    for (std::uint32_t i = 0; i < jobs->record_count; ++i)
-        all += jobs->job_array[i].num_cpus;
+    for (std::uint32_t i = 0; i < jobs->record_count; ++i) {
+        slurm_job_info_t &job = jobs->job_array[i];
+        all += is_other_task(job_id, job.array_job_id, job_number(job)) ? 0 : job.num_cpus;
+    }
     for (std::uint32_t i = 0; i < steps->job_step_count; ++i) {
         const job_step_info_t &step = steps->job_steps[i];
         bool ours = step.name && step.name == session_step_name; // it takes no CPU from anybody
-        if (step.step_id.step_id <= SLURM_MAX_NORMAL_STEP_ID && !ours)
+        bool elsewhere = is_other_task(job_id, step.array_job_id, step.step_id.job_id);
+        if (runs_program(step.step_id.step_id) && !ours && !elsewhere)
             used += step.num_cpus;
     }
     slurm_free_job_step_info_response_msg(steps);

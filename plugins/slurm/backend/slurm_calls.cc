@@ -5,6 +5,7 @@
 #include "common/text/printable.h"
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/loaded_jobs.h"
+#include "plugins/slurm/backend/which_steps.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
 
@@ -24,7 +25,7 @@ char *slurm_string(const std::string &text) {
 }
 
 // Of a job, or NO_VAL: of all.
-Result<std::vector<StepOfJob>> steps_of(std::uint32_t job) {
+Result<std::vector<StepOfJob>> steps_of(std::uint32_t job, bool (*wanted)(std::uint32_t step)) {
     initialise_slurm();
     job_step_info_response_msg_t *answer = nullptr;
     if (get_job_steps(job, &answer) != SLURM_SUCCESS)
@@ -34,8 +35,10 @@ Result<std::vector<StepOfJob>> steps_of(std::uint32_t job) {
     std::vector<StepOfJob> steps;
     for (std::uint32_t i = 0; i < answer->job_step_count; ++i) {
         const job_step_info_t &step = answer->job_steps[i];
+        if (!wanted(step.step_id.step_id) || is_other_task(job, step.array_job_id, step.step_id.job_id))
+            continue;
         auto nodes = expand_host_list(step.nodes ? step.nodes : "", TaskMap::max_hosts);
-        if (step.step_id.step_id > SLURM_MAX_NORMAL_STEP_ID || !nodes || nodes->empty())
+        if (!nodes || nodes->empty())
             continue;
         steps.push_back({step.step_id.job_id, {step.step_id.step_id, step.name ? step.name : "", std::move(*nodes)}});
     }
@@ -100,8 +103,7 @@ Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t st
     return result;
 }
 
-Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
-    auto found = steps_of(job);
+static Result<std::vector<RunningStep>> without_job(Result<std::vector<StepOfJob>> found) {
     if (!found)
         return found.failure();
     std::vector<RunningStep> steps;
@@ -110,8 +112,16 @@ Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
     return steps;
 }
 
+Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
+    return without_job(steps_of(job, runs_program));
+}
+
+Result<std::vector<RunningStep>> steps_that_hold_hosts(std::uint32_t job) {
+    return without_job(steps_of(job, holds_host));
+}
+
 Result<std::vector<StepOfJob>> all_running_steps() {
-    return steps_of(NO_VAL);
+    return steps_of(NO_VAL, runs_program);
 }
 
 Result<std::vector<OwnJob>> running_jobs() {

@@ -32,10 +32,12 @@ Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t st
 Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t step,
                         const std::function<int(std::uint32_t job)> &kill_one);
 
-// The steps that are programs of srun (not batch, extern, interactive): of a job, or of all jobs of all users. Fails
-// (not_found) where there is no such job, and (unreachable).
+// The steps that are programs of srun (not batch, extern, interactive): of a job (of an array the one task that has its
+// number), or of all jobs of all users. Fails (not_found) where there is no such job, and (unreachable).
 Result<std::vector<RunningStep>> running_steps(std::uint32_t job);
 Result<std::vector<StepOfJob>> all_running_steps();
+// Those of a job whose hosts cannot be given back: with the interactive one. Fails likewise.
+Result<std::vector<RunningStep>> steps_that_hold_hosts(std::uint32_t job);
 
 // The running jobs of this process' user, and the suspended ones, whose processes are there too. Fails (unreachable).
 Result<std::vector<OwnJob>> running_jobs();

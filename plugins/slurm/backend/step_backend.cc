@@ -162,7 +162,8 @@ class SlurmBackend final : public RmBackend,
                 done(error(ErrorKind::unsupported, "a heterogeneous job cannot be changed"));
             });
         if (!allocations_)
-            allocations_.emplace(loop_, log_, step_.leader_job, allocation_calls(initialise_slurm, running_steps));
+            allocations_.emplace(loop_, log_, step_.leader_job,
+                                 allocation_calls(initialise_slurm, steps_that_hold_hosts));
         allocations_->allocate(id, std::move(request), deadline, std::move(done));
     }
     void abandon_allocation(std::uint64_t id) override {
