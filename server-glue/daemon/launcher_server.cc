@@ -268,7 +268,11 @@ void LauncherServer::on_event(std::uint64_t number, SpawnEvent event) {
             tell_start(child);
         break;
     case SpawnEvent::Kind::launched:
+        if (child.answered)
+            break;
         answer(number, child, event.status, event.text);
+        if (!child.ran)
+            end_failed(number, child);
         break;
     case SpawnEvent::Kind::over:
         break; // its exit code says more
@@ -330,6 +334,18 @@ void LauncherServer::limit_time(std::uint64_t number, Child &child) {
         tell_user(fmt::format("{}: its time of {} s is over (PMIX_JOB_TIMEOUT); it is ended", printable(late.nspace),
                               late.job_timeout.count()));
         late.job->signal(SIGTERM);
+    });
+}
+
+// Its daemon ends it, and may not be able to: it has died, or the RM does not answer it. The programs that run would
+// wait for the others until the job's time is over.
+void LauncherServer::end_failed(std::uint64_t number, Child &child) {
+    child.timer = loop_.after(calls_.failed_patience, [this, number] {
+        auto found = children_.find(number);
+        if (found == children_.end())
+            return;
+        log_.warning("job {} was not launched as a whole, and goes on: it is ended", printable(found->second.nspace));
+        found->second.job->signal(SIGTERM);
     });
 }
 

@@ -5,7 +5,8 @@
 // A request becomes a plan (spawn/plan_spawn.h), a command (job_starter.h) and a process (child_job.h), and is
 // answered when the process has said that every program runs, or that it will not, or when the time is over. When the
 // step ends normally, the children go on, and the launcher with them. They are ended (SIGTERM to their commands) when
-// a host of the step was lost, a task ended badly, or whoever started the launcher says so or has gone.
+// a host of the step was lost, a task ended badly, or whoever started the launcher says so or has gone; and one that
+// was not launched as a whole, when its own host's daemon has not ended it.
 //
 // The launcher of a lobby (StepInfo::is_lobby) starts jobs in allocations that the requests name, and gives those back
 // that were asked for one of these jobs, when all there have ended and the lobby has what is still on its way from them
@@ -33,7 +34,8 @@ class LauncherServer {
         std::function<Result<std::shared_ptr<JobStarter>>(const std::string &allocation)> make_starter;
         // BackendModule::give_back.
         std::function<Result<void>(const std::string &allocation)> give_back;
-        Duration return_again = std::chrono::seconds(10); // until it is tried again
+        Duration return_again = std::chrono::seconds(10);    // until it is tried again
+        Duration failed_patience = std::chrono::seconds(10); // for a job to end whose launch has failed
     };
     // An RM that does not take an allocation back, being restarted perhaps, is asked so often. Afterwards the
     // allocation ends with its time.
@@ -66,7 +68,7 @@ class LauncherServer {
         bool silent_end = false;
         bool logs_start = false, logs_end = false;
         std::chrono::seconds job_timeout{0};
-        EventLoop::Handle timer; // until it runs, then until its time is over
+        EventLoop::Handle timer; // until it runs, then until its time is over; or until it ends, where it does not run
     };
     // A request that came before there was a starter.
     struct Early {
@@ -97,6 +99,7 @@ class LauncherServer {
     void tell(const Child &child, std::uint8_t what, int wait_status = 0);
     void answer(std::uint64_t number, Child &child, int status, const std::string &reason);
     void limit_time(std::uint64_t number, Child &child);
+    void end_failed(std::uint64_t number, Child &child); // in a moment
     wire::NamespaceInfo describe(const Child &child) const;
     void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
                const std::string &reason, wire::NamespaceInfo info = {});

@@ -101,7 +101,7 @@ struct World {
                                       return fails ? error(ErrorKind::unreachable, "slurmctld is away")
                                                    : Result<void>();
                                   },
-                                  1ms},
+                                  1ms, 50ms},
             [](const Bytes &) { return make_secret_authenticator("secret"); },
             [this] {
                 ended = true;
@@ -237,6 +237,20 @@ void what_has_begun_and_was_not_launched_ends(void **) {
     assert_string_equal(heard_of(fails, PMIX_NOTIFY_JOB_EVENTS, "job ended").c_str(),
                         "job started, refused, job ended");
     assert_string_equal(heard_of(fails, PMIX_NOTIFY_COMPLETION, "refused").c_str(), "refused");
+}
+
+// Nobody else may be there to do it.
+void what_was_not_launched_and_does_not_end_is_ended(void **) {
+    World world(20s, true,
+                "c() { echo \"$*\" >&$PMIXHOST_SPAWN_FD; }; c created job; c 'launched -1 no such program'; "
+                "exec sleep 300");
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, -1);
+    world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
 }
 
 // Until so many allocations have been given back, or a while has gone by without.
@@ -400,6 +414,7 @@ int main() {
         cmocka_unit_test(requests_of_one_moment_ask_the_rm_once_more_at_most),
         cmocka_unit_test(the_start_the_launch_and_the_end_come_in_order),
         cmocka_unit_test(what_has_begun_and_was_not_launched_ends),
+        cmocka_unit_test(what_was_not_launched_and_does_not_end_is_ended),
         cmocka_unit_test(an_allocation_is_given_back_with_the_last_of_its_jobs),
         cmocka_unit_test(an_allocation_is_given_back_when_the_lobby_has_left_it),
         cmocka_unit_test(who_comes_back_to_an_allocation_keeps_it),
