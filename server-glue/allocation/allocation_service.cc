@@ -4,6 +4,7 @@
 #include "server-glue/library/convert.h"
 #include "server-glue/library/info_list.h"
 
+#include <algorithm>
 #include <fmt/ranges.h>
 #include <pmix_common.h>
 
@@ -47,7 +48,7 @@ Result<RmAllocation> AllocationService::understand(const AllocationAsk &ask) {
     }
 }
 
-void AllocationService::request(TimePoint now, AllocationAsk ask) {
+void AllocationService::request(TimePoint now, AllocationAsk ask, IsHere is_here) {
     auto understood = understand(ask);
     if (understood && pending_.size() >= max_waiting)
         understood = error(ErrorKind::limit, "{} requests wait already", pending_.size());
@@ -59,8 +60,9 @@ void AllocationService::request(TimePoint now, AllocationAsk ask) {
     Duration wait = ask.timeout ? Duration(*ask.timeout) : patience_;
     TimePoint deadline = wait == Duration::zero() ? TimePoint::max() : now + wait;
     std::uint64_t id = next_id_++;
+    next_look_ = std::min(next_time(), now + look_again);
     pending_.emplace(id, Pending{std::move(ask.caller), understood->kind, understood->host_list.empty(),
-                                 std::move(ask.request_id), std::move(ask.reply)});
+                                 std::move(ask.request_id), std::move(ask.reply), std::move(is_here)});
     port_.allocate(id, std::move(*understood), deadline,
                    [this, id](Result<RmAllocated> outcome) { answer(id, std::move(outcome)); });
 }
@@ -75,6 +77,8 @@ void AllocationService::answer(std::uint64_t id, Result<RmAllocated> outcome) {
         port_.refused(pending.caller, status, outcome.failure().text);
         return pending.reply(status, nullptr);
     }
+    if (pending.kind == RmAllocation::Kind::create && pending.has_gone())
+        return give_back(outcome->allocation);
     if (pending.kind == RmAllocation::Kind::create)
         port_.session_began(outcome->allocation, pending.request_id, outcome->seconds);
     else if (pending.kind == RmAllocation::Kind::release && pending.all_of_it)
@@ -90,6 +94,35 @@ void AllocationService::answer(std::uint64_t id, Result<RmAllocated> outcome) {
         info->add(PMIX_ALLOC_TIME, outcome->seconds);
     }
     pending.reply(PMIX_SUCCESS, std::move(info));
+}
+
+void AllocationService::give_back(const std::string &allocation) {
+    RmAllocation release;
+    release.kind = RmAllocation::Kind::release;
+    release.allocation = allocation;
+    port_.allocate(next_id_++, std::move(release), TimePoint::max(),
+                   [this, allocation](const Result<RmAllocated> &given) {
+                       if (!given && given.failure().kind != ErrorKind::not_found) // it may be over
+                           port_.stays(allocation, given.failure());
+                   });
+}
+
+TimePoint AllocationService::next_time() const {
+    bool any =
+        std::any_of(pending_.begin(), pending_.end(), [](const auto &each) { return bool(each.second.is_here); });
+    return any ? next_look_ : TimePoint::max();
+}
+
+void AllocationService::on_time(TimePoint now) {
+    if (now < next_time())
+        return;
+    next_look_ = now + look_again;
+    std::erase_if(pending_, [&](const auto &entry) {
+        if (!entry.second.has_gone())
+            return false;
+        port_.abandon_allocation(entry.first);
+        return true;
+    });
 }
 
 void AllocationService::on_process_ended(const Bytes &nspace, Rank rank) {

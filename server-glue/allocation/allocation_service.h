@@ -29,6 +29,8 @@ class AllocationPort {
     virtual void session_over(const std::string &allocation) = 0;
     // Notes a refusal in the log.
     virtual void refused(const Process &caller, pmix_status_t status, const std::string &why) = 0;
+    // Notes in the log that an allocation that nobody wants any more cannot be given back.
+    virtual void stays(const std::string &allocation, const Error &why) = 0;
 };
 
 class AllocationService {
@@ -38,9 +40,17 @@ class AllocationService {
     // `patience`: how long a request without PMIX_TIMEOUT waits; zero is without limit.
     AllocationService(AllocationPort &port, Duration patience) : port_(port), patience_(patience) {}
 
-    void request(TimePoint now, AllocationAsk ask);
+    // Is the caller still connected? Null: it is a process whose end is told (on_process_ended).
+    using IsHere = std::function<bool()>;
+    void request(TimePoint now, AllocationAsk ask, IsHere is_here = nullptr);
     // A process has ended: what it still waits for is given up.
     void on_process_ended(const Bytes &nspace, Rank rank);
+
+    // Nobody tells of the end of a tool: while one waits, it is looked whether it is there, and what one that has gone
+    // still waits for is given up. What it gets in that moment is given back.
+    static constexpr Duration look_again = std::chrono::seconds(1);
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
 
     // What the RM is to be asked for, or what is wrong with the request: invalid or unsupported.
     static Result<RmAllocation> understand(const AllocationAsk &ask);
@@ -52,13 +62,17 @@ class AllocationService {
         bool all_of_it; // of a release: no hosts are named
         std::string request_id;
         ListReply reply;
+        IsHere is_here;
+        bool has_gone() const { return is_here && !is_here(); }
     };
+    void give_back(const std::string &allocation);
     void answer(std::uint64_t id, Result<RmAllocated> outcome);
 
     AllocationPort &port_;
     const Duration patience_;
     std::map<std::uint64_t, Pending> pending_;
     std::uint64_t next_id_ = 1;
+    TimePoint next_look_{};
 };
 
 } // namespace pmixhost

@@ -11,9 +11,10 @@
 
 namespace pmixhost {
 
-StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step)
+StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step,
+                                 ConnectionOf connection_of)
     : StepService(context.services), context_(context), tell_step_(std::move(tell_step)),
-      allocations_(*this, context.settings.allocation_timeout),
+      connection_of_(std::move(connection_of)), allocations_(*this, context.settings.allocation_timeout),
       time_warning_(*this, context.settings.events_time_warning) {}
 
 void StepAllocations::take_asks(UpcallHandlers &handlers) {
@@ -31,7 +32,8 @@ void StepAllocations::request(AllocationAsk request) {
             context_.log.info("rank {} asked for an allocation with {}, which has no effect", request.caller.rank,
                               printable(key));
     }
-    allocations_.request(context_.now(), std::move(request));
+    auto is_here = connection_of_(request.caller);
+    allocations_.request(context_.now(), std::move(request), std::move(is_here));
 }
 
 void StepAllocations::allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
@@ -51,6 +53,10 @@ void StepAllocations::abandon_allocation(std::uint64_t id) {
 void StepAllocations::refused(const Process &caller, pmix_status_t status, const std::string &why) {
     context_.log.info("an allocation request of rank {} is answered {}: {}", caller.rank, PMIx_Error_string(status),
                       printable(why));
+}
+
+void StepAllocations::stays(const std::string &allocation, const Error &why) {
+    context_.log.error("allocation {} of a tool that has gone is not given back: {}", printable(allocation), why.text);
 }
 
 void StepAllocations::ask_time_left(std::function<void(Result<std::uint32_t>)> done) {

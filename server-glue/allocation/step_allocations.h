@@ -11,6 +11,8 @@
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
 
+#include <algorithm>
+
 namespace pmixhost {
 
 class StepAllocations final : public StepService,
@@ -18,15 +20,21 @@ class StepAllocations final : public StepService,
                               private TimeWarningPort,
                               private SessionWatchPort {
   public:
-    // `tell_step` brings an event to every host of the step.
-    StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step);
+    // `tell_step` brings an event to every host of the step. `connection_of` gives what says whether a tool is still
+    // there, and null for a process of the job.
+    using ConnectionOf = std::function<AllocationService::IsHere(const Process &caller)>;
+    StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step,
+                    ConnectionOf connection_of);
 
     void request(AllocationAsk request);
 
     void take_asks(UpcallHandlers &handlers) override;
     void on_library() override;
-    TimePoint next_time() const override { return std::min(time_warning_.next_time(), sessions_.next_time()); }
+    TimePoint next_time() const override {
+        return std::min({time_warning_.next_time(), sessions_.next_time(), allocations_.next_time()});
+    }
     void on_time(TimePoint now) override {
+        allocations_.on_time(now);
         time_warning_.on_time(now);
         sessions_.on_time(now);
     }
@@ -42,6 +50,7 @@ class StepAllocations final : public StepService,
                   std::function<void(Result<RmAllocated>)> done) override;
     void abandon_allocation(std::uint64_t id) override;
     void refused(const Process &caller, pmix_status_t status, const std::string &why) override;
+    void stays(const std::string &allocation, const Error &why) override;
     void session_began(const std::string &allocation, const std::string &request_id, std::uint32_t seconds) override;
     void session_over(const std::string &allocation) override;
     // TimeWarningPort
@@ -56,6 +65,7 @@ class StepAllocations final : public StepService,
 
     StepContext &context_;
     std::function<void(wire::CrossJobEvent)> tell_step_;
+    ConnectionOf connection_of_;
     AllocationService allocations_;
     TimeWarning time_warning_;
     SessionWatch sessions_{*this};

@@ -42,7 +42,9 @@ struct StepServices {
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events,
                   [this](const Process &caller) { return tools.is_tool(caller); }),
-          allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
+          allocations(
+              context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); },
+              [this](const Process &caller) { return tool_children.connection_of(caller); }),
           children_io(context, tools, session),
           tool_children(context, tools,
                         {[this](const Process &tool, const Bytes &nspace) { control.debugger_gone(tool, nspace); },

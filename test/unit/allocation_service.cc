@@ -37,6 +37,7 @@ struct World final : AllocationPort {
     void session_over(const std::string &allocation) override { sessions += allocation + " ends;"; }
     std::string sessions;
     void refused(const Process &, pmix_status_t, const std::string &why) override { log += why + ";"; }
+    void stays(const std::string &allocation, const Error &) override { log += allocation + " stays;"; }
 
     AllocationAsk ask(std::uint8_t directive, Rank caller = 0) {
         AllocationAsk ask;
@@ -191,10 +192,53 @@ void who_ends_is_given_up(void **) {
     assert_int_equal(world.answers.back(), PMIX_SUCCESS);
 }
 
+// Nobody tells of it.
+void what_a_tool_that_has_gone_waits_for_is_given_up(void **) {
+    World world;
+    assert_true(world.service.next_time() == TimePoint::max());
+    world.service.request(start, world.ask(PMIX_ALLOC_NEW)); // a process, whose end is told
+    assert_true(world.service.next_time() == TimePoint::max());
+    bool here = true;
+    world.service.request(start, world.ask(PMIX_ALLOC_NEW, 7), [&] { return here; });
+    assert_true(world.service.next_time() == start + AllocationService::look_again);
+    here = false;
+    world.service.on_time(start + 1ms); // not yet
+    assert_true(world.abandoned.empty());
+    here = true;
+    world.service.on_time(start + 1s);
+    assert_true(world.abandoned.empty());
+    assert_true(world.service.next_time() == start + 2s);
+    here = false;
+    world.service.on_time(start + 2s);
+    assert_true(world.abandoned == std::vector<std::uint64_t>{2});
+    assert_true(world.service.next_time() == TimePoint::max());
+    world.done[2](RmAllocated{"77", {}, 0, 0}); // an RM that speaks nevertheless
+    assert_int_equal(world.asked.size(), 2);
+}
+
+void what_a_tool_gets_that_has_gone_is_given_back(void **) {
+    World world;
+    bool here = true;
+    world.service.request(start, world.ask(PMIX_ALLOC_NEW, 7), [&] { return here; });
+    world.service.request(start, world.ask(PMIX_ALLOC_NEW, 8), [] { return true; });
+    here = false;
+    world.done[1](RmAllocated{"77", {"a"}, 8, 120});
+    assert_int_equal(world.asked.size(), 3);
+    assert_true(world.asked[3].kind == RmAllocation::Kind::release && world.asked[3].host_list.empty());
+    assert_string_equal(world.asked[3].allocation.c_str(), "77");
+    world.done[3](error(ErrorKind::unreachable, "slurmctld is away"));
+    world.done[2](RmAllocated{"78", {"a"}, 8, 120});
+    assert_int_equal(world.asked.size(), 3);
+    assert_string_equal(world.sessions.c_str(), "78  begins;");
+    assert_string_equal(world.log.c_str(), "77 stays;");
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_tool_that_has_gone_waits_for_is_given_up),
+        cmocka_unit_test(what_a_tool_gets_that_has_gone_is_given_back),
         cmocka_unit_test(a_new_allocation_is_told_with_what_it_has),
         cmocka_unit_test(the_end_of_one_that_is_given_back_is_told),
         cmocka_unit_test(timeouts_are_the_callers),
