@@ -105,6 +105,11 @@ void StepAllocations::ask_whether_over(const std::string &allocation, std::funct
                    });
 }
 
+bool StepAllocations::has_unsent() {
+    auto *allocations = context_.ending ? context_.backend.allocations() : nullptr;
+    return allocations && allocations->is_submitting();
+}
+
 // Another host of the step may have given it back.
 bool StepAllocations::wants_event(pmix_status_t code, const Bytes &nspace) const {
     return code == PMIX_EVENT_SESSION_END && nspace == context_.step.nspace;

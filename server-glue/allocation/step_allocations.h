@@ -38,6 +38,8 @@ class StepAllocations final : public StepService,
         time_warning_.on_time(now);
         sessions_.on_time(now);
     }
+    // The RM is being asked for an allocation: nobody else would know of it, to take it back.
+    bool has_unsent() override;
     bool wants_event(pmix_status_t code, const Bytes &nspace) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
     void on_process_gone(Rank rank, std::optional<int>) override {

@@ -2,6 +2,8 @@
 // library's functions are this program's own), the daemon of the other host is a mesh alone.
 #include "server-glue/daemon/step_server.h"
 
+#include "server-glue/rm/allocations.h"
+
 #include "server-glue/tasks/job_info.h"
 
 #include <arpa/inet.h>
@@ -213,7 +215,15 @@ namespace {
 // --- the resource manager ---------------------------------------------------------------------------
 
 // Starts no task and ends none; what it is asked is noted.
-struct FakeBackend final : RmBackend {
+struct FakeBackend final : RmBackend, private RmAllocations {
+    bool submits = false; // asks for an allocation, which takes its time
+    RmAllocations *allocations() override { return this; }
+    void allocate(std::uint64_t, RmAllocation, TimePoint, std::function<void(Result<RmAllocated>)> done) override {
+        done(error(ErrorKind::unsupported, "no"));
+    }
+    void abandon_allocation(std::uint64_t) override {}
+    bool is_submitting() const override { return submits; }
+
     StepInfo info;
     BackendListener *listener = nullptr;
     std::vector<StepEnd> ended;
@@ -528,6 +538,19 @@ void a_step_begins_and_ends(void **) {
     assert_true(world.backend.ended.empty());
 }
 
+void a_daemon_stays_while_the_rm_is_asked_for_an_allocation(void **) {
+    World world(1);
+    world.start_tasks();
+    world.backend.submits = true;
+    for (Rank rank : {0, 1})
+        world.end_task(rank, SIGTERM);
+    auto later = world.loop->now() + 300ms;
+    world.run_until([&] { return world.loop->now() > later; });
+    assert_false(world.ended.has_value());
+    world.backend.submits = false;
+    world.run_until([&] { return world.ended.has_value(); });
+}
+
 // --- a library that is started late -----------------------------------------------------------------
 
 // What the build has seen of the library is what tasks are told before it starts. With this setting its clients look
@@ -836,6 +859,7 @@ void a_stuck_library_ends_the_step(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_begins_and_ends),
+        cmocka_unit_test(a_daemon_stays_while_the_rm_is_asked_for_an_allocation),
         cmocka_unit_test(tasks_do_not_wait_for_a_library_that_is_late),
         cmocka_unit_test(a_connection_starts_a_late_library),
         cmocka_unit_test(tasks_end_before_a_late_library_has_started),
