@@ -112,6 +112,7 @@ server_glue_libglue_files = \
 	server-glue/modex/modex.cc server-glue/modex/posted_heirs.h server-glue/modex/posted_heirs.cc \
 	server-glue/modex/step_modex.h server-glue/modex/step_modex.cc \
 	server-glue/publish/publish_asks.h server-glue/publish/tool_place.h server-glue/publish/publish_upcall.cc \
+	server-glue/publish/audience.h server-glue/publish/audience.cc \
 	server-glue/publish/data_store.h server-glue/publish/data_store.cc server-glue/publish/publish_service.h \
 	server-glue/publish/publish_service.cc server-glue/publish/step_publish.h \
 	server-glue/publish/step_publish.cc \

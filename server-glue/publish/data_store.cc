@@ -13,76 +13,26 @@ static std::uint64_t cost(const Bytes &key, const Bytes &value) {
     return key.size() + value.size() + entry_overhead;
 }
 
-static bool names(const std::vector<wire::ProcessName> &list, const Participant &who) {
-    return std::any_of(list.begin(), list.end(), [&](const auto &name) {
-        return name.nspace == who.nspace && (name.rank == who.rank || name.rank == PMIX_RANK_WILDCARD);
-    });
-}
-static bool same_process(const Participant &one, const Participant &other) {
-    return one.nspace == other.nspace && one.rank == other.rank;
-}
-
-// Is `who` within `range` of `center`? What lies beyond this allocation is as wide as it.
-static bool within(std::uint8_t range, const Participant &center, const Participant &who,
-                   const std::vector<wire::ProcessName> &custom) {
-    switch (range) {
-    case PMIX_RANGE_PROC_LOCAL:
-        return same_process(center, who);
-    case PMIX_RANGE_LOCAL:
-        return center.host == who.host;
-    case PMIX_RANGE_NAMESPACE:
-        return center.nspace == who.nspace;
-    case PMIX_RANGE_CUSTOM:
-        return same_process(center, who) || names(custom, who);
-    default:
-        return true;
-    }
-}
-
-static int width(std::uint8_t range) {
-    switch (range) {
-    case PMIX_RANGE_PROC_LOCAL:
-        return 0;
-    case PMIX_RANGE_CUSTOM:
-        return 1;
-    case PMIX_RANGE_LOCAL:
-        return 2;
-    case PMIX_RANGE_NAMESPACE:
-        return 3;
-    default:
-        return 4;
-    }
-}
-
 bool DataStore::visible(const Entry &entry, const Waiting &waiting) {
-    return entry.publisher.uid == waiting.asker.uid &&
-           (waiting.gid == wire::any_group || entry.publisher.gid == waiting.gid) &&
-           within(entry.range, entry.publisher, waiting.asker, entry.custom) &&
-           within(waiting.range, waiting.asker, entry.publisher, waiting.custom);
+    return entry.publisher().uid == waiting.asker().uid &&
+           (waiting.gid == wire::any_group || entry.publisher().gid == waiting.gid) &&
+           entry.audience.includes(waiting.asker()) && waiting.wanted_of.includes(entry.publisher());
 }
 
-// Two entries of the same key: would somebody see both in the same range?
-bool DataStore::collide(const Entry &one, const Entry &other) {
-    if (width(one.range) != width(other.range))
-        return false;
-    switch (one.range) {
-    case PMIX_RANGE_PROC_LOCAL:
-        return same_process(one.publisher, other.publisher);
-    case PMIX_RANGE_LOCAL:
-        return one.publisher.host == other.publisher.host;
-    case PMIX_RANGE_NAMESPACE:
-        return one.publisher.nspace == other.publisher.nspace;
-    case PMIX_RANGE_CUSTOM:
-        return same_process(one.publisher, other.publisher) ||
-               std::any_of(one.custom.begin(), one.custom.end(), [&](const auto &mine) {
-                   return std::any_of(other.custom.begin(), other.custom.end(), [&](const auto &its) {
-                       return mine.nspace == its.nspace && (mine.rank == its.rank || mine.rank == PMIX_RANK_WILDCARD ||
-                                                            its.rank == PMIX_RANK_WILDCARD);
-                   });
-               });
-    default:
-        return true;
-    }
+// Would somebody see two of the same key in the same range?
+bool DataStore::is_taken(const Bytes &key, const Audience &audience) const {
+    auto shelf = shelves_.find({key, audience.circle()});
+    return shelf != shelves_.end() && std::any_of(shelf->second.begin(), shelf->second.end(), [&](Order order) {
+               return entries_.at(order).audience.meets(audience);
+           });
+}
+
+void DataStore::add_waiters(const Bytes &key, const Audience &audience, std::set<std::uint64_t> &waiters) const {
+    Circle circle = audience.circle();
+    if (circle.width == RangeWidth::list)
+        circle.width = RangeWidth::session;
+    if (auto found = waiting_for_.find({key, std::move(circle)}); found != waiting_for_.end())
+        waiters.insert(found->second.begin(), found->second.end());
 }
 
 // Takes a value out of an index, with the place itself when that is then empty.
@@ -97,6 +47,7 @@ static void remove(Map &index, const Key &key, const Value &value) {
 }
 
 std::int32_t DataStore::publish(const Participant &publisher, const wire::PublishRequest &request) {
+    const Audience audience(request.range, publisher, request.custom);
     std::uint64_t wanted = bytes_;
     std::set<Bytes> fresh;
     for (const auto &datum : request.data) {
@@ -104,10 +55,7 @@ std::int32_t DataStore::publish(const Participant &publisher, const wire::Publis
             return PMIX_ERR_BAD_PARAM;
         if (!fresh.insert(datum.key).second)
             return PMIX_ERR_DUPLICATE_KEY;
-        Entry entry{datum.key, publisher, request.range, request.persistence, request.custom, {}};
-        auto known = by_key_.find(datum.key);
-        if (known != by_key_.end() && std::any_of(known->second.begin(), known->second.end(),
-                                                  [&](Order order) { return collide(entries_.at(order), entry); }))
+        if (is_taken(datum.key, audience))
             return PMIX_ERR_DUPLICATE_KEY;
         wanted += cost(datum.key, datum.value);
         if (wanted > limits_.total_bytes)
@@ -116,12 +64,11 @@ std::int32_t DataStore::publish(const Participant &publisher, const wire::Publis
     std::set<std::uint64_t> waiters;
     for (const auto &datum : request.data) {
         Order order = next_order_++;
-        entries_.emplace(order,
-                         Entry{datum.key, publisher, request.range, request.persistence, request.custom, datum.value});
-        by_key_[datum.key].insert(order);
+        entries_.emplace(order, Entry{datum.key, audience, request.persistence, datum.value});
+        shelves_[{datum.key, audience.circle()}].insert(order);
         by_publisher_[{publisher.nspace, publisher.rank}].insert(order);
-        if (auto found = waiting_for_.find(datum.key); found != waiting_for_.end())
-            waiters.insert(found->second.begin(), found->second.end());
+        by_host_[{publisher.nspace, publisher.host}].insert(order);
+        add_waiters(datum.key, audience, waiters);
     }
     bytes_ = wanted;
     // Whoever waited longest is served first, for it may take the data away.
@@ -133,19 +80,16 @@ std::int32_t DataStore::publish(const Participant &publisher, const wire::Publis
 }
 
 std::optional<DataStore::Order> DataStore::best(const Bytes &key, const Waiting &waiting) const {
-    std::optional<Order> found;
-    auto known = by_key_.find(key);
-    if (known == by_key_.end())
-        return found;
-    int narrowest = 0;
-    for (Order order : known->second) {
-        const Entry &entry = entries_.at(order);
-        if (!visible(entry, waiting) || (found && width(entry.range) >= narrowest))
+    for (RangeWidth width : range_widths) {
+        auto shelf = shelves_.find({key, circle_of(width, waiting.asker())});
+        if (shelf == shelves_.end())
             continue;
-        found = order;
-        narrowest = width(entry.range);
+        auto seen = std::find_if(shelf->second.begin(), shelf->second.end(),
+                                 [&](Order order) { return visible(entries_.at(order), waiting); });
+        if (seen != shelf->second.end())
+            return *seen;
     }
-    return found;
+    return std::nullopt;
 }
 
 // Answers when there is enough, or when there will be no other chance.
@@ -161,8 +105,8 @@ bool DataStore::try_answer(std::uint64_t id, const Waiting &waiting, bool last_c
     bool partial = found.size() < waiting.wanted;
     for (Order order : found) {
         const Entry &entry = entries_.at(order);
-        out.push_back({entry.publisher.nspace, entry.publisher.rank, entry.publisher.uid, entry.publisher.gid,
-                       entry.key, entry.value});
+        const Participant &of = entry.publisher();
+        out.push_back({of.nspace, of.rank, of.uid, of.gid, entry.key, entry.value});
         // A client of libpmix 4.2.2 does not get to see what comes with a partial success.
         if (entry.persistence == PMIX_PERSIST_FIRST_READ && !partial)
             erase(order);
@@ -179,7 +123,8 @@ bool DataStore::try_answer(std::uint64_t id, const Waiting &waiting, bool last_c
 void DataStore::lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request,
                        TimePoint deadline) {
     std::set<Bytes> distinct(request.keys.begin(), request.keys.end());
-    Waiting waiting{asker, request.range, request.custom, request.gid, {distinct.begin(), distinct.end()}, 0, deadline};
+    Waiting waiting{
+        {request.range, asker, request.custom}, request.gid, {distinct.begin(), distinct.end()}, 0, deadline};
     if (waiting.keys.empty())
         return answer_(id, PMIX_ERR_BAD_PARAM, {});
     waiting.wanted = request.wait <= 0 ? waiting.keys.size() : std::min<std::size_t>(request.wait, waiting.keys.size());
@@ -188,9 +133,14 @@ void DataStore::lookup(std::uint64_t id, const Participant &asker, const wire::L
         return;
     if (waiting_.size() >= limits_.waiting)
         return answer_(id, PMIX_ERR_OUT_OF_RESOURCE, {});
-    for (const Bytes &key : waiting.keys)
-        waiting_for_[key].insert(id);
+    for (const Bytes &key : waiting.keys) {
+        for (RangeWidth width : range_widths) {
+            if (width != RangeWidth::list)
+                waiting_for_[{key, circle_of(width, asker)}].insert(id);
+        }
+    }
     waiting_by_[{asker.nspace, asker.rank}].insert(id);
+    waiting_on_[{asker.nspace, asker.host}].insert(id);
     if (deadline != TimePoint::max())
         deadlines_.emplace(deadline, id);
     waiting_.emplace(id, std::move(waiting));
@@ -201,9 +151,13 @@ void DataStore::cancel(std::uint64_t id) {
     if (!node)
         return;
     const Waiting &waiting = node.mapped();
-    for (const Bytes &key : waiting.keys)
-        remove(waiting_for_, key, id);
-    remove(waiting_by_, ProcessId{waiting.asker.nspace, waiting.asker.rank}, id);
+    const Participant &asker = waiting.asker();
+    for (const Bytes &key : waiting.keys) {
+        for (RangeWidth width : range_widths)
+            remove(waiting_for_, Shelf{key, circle_of(width, asker)}, id);
+    }
+    remove(waiting_by_, ProcessId{asker.nspace, asker.rank}, id);
+    remove(waiting_on_, HostId{asker.nspace, asker.host}, id);
     deadlines_.erase({waiting.deadline, id});
 }
 
@@ -211,7 +165,7 @@ std::int32_t DataStore::unpublish(const Participant &publisher, const wire::Unpu
     std::set<Bytes> keys(request.keys.begin(), request.keys.end());
     std::size_t gone = erase_of({publisher.nspace, publisher.rank}, [&](const Entry &entry) {
         return (keys.empty() || keys.contains(entry.key)) &&
-               (request.range == PMIX_RANGE_UNDEF || width(request.range) == width(entry.range));
+               (request.range == PMIX_RANGE_UNDEF || width_of(request.range) == entry.audience.width());
     });
     return gone == 0 && !keys.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
 }
@@ -244,14 +198,17 @@ std::set<DataStore::ProcessId> DataStore::processes_of(const Bytes &nspace, wire
 }
 
 void DataStore::on_host_ended(const Bytes &nspace, const Bytes &host) {
-    for (const ProcessId &process : processes_of(nspace)) {
-        auto published = by_publisher_.find(process);
-        bool there = published != by_publisher_.end()
-                         ? entries_.at(*published->second.begin()).publisher.host == host
-                         : waiting_.at(*waiting_by_.at(process).begin()).asker.host == host;
-        if (there)
-            on_process_ended(process.first, process.second);
+    std::set<std::uint32_t> ranks;
+    if (auto found = by_host_.find({nspace, host}); found != by_host_.end()) {
+        for (Order order : found->second)
+            ranks.insert(entries_.at(order).publisher().rank);
     }
+    if (auto found = waiting_on_.find({nspace, host}); found != waiting_on_.end()) {
+        for (std::uint64_t id : found->second)
+            ranks.insert(waiting_.at(id).asker().rank);
+    }
+    for (std::uint32_t rank : ranks)
+        on_process_ended(nspace, rank);
 }
 
 void DataStore::on_nspace_ended(const Bytes &nspace) {
@@ -277,8 +234,10 @@ void DataStore::erase(Order order) {
     auto node = entries_.extract(order);
     const Entry &entry = node.mapped();
     bytes_ -= cost(entry.key, entry.value);
-    remove(by_key_, entry.key, order);
-    remove(by_publisher_, ProcessId{entry.publisher.nspace, entry.publisher.rank}, order);
+    const Participant &of = entry.publisher();
+    remove(shelves_, Shelf{entry.key, entry.audience.circle()}, order);
+    remove(by_publisher_, ProcessId{of.nspace, of.rank}, order);
+    remove(by_host_, HostId{of.nspace, of.host}, order);
 }
 
 template <typename Condition> std::size_t DataStore::erase_of(const ProcessId &process, Condition condition) {

@@ -6,26 +6,20 @@
 // narrowest range first. The range that the lookup names restricts whose data it looks at, and so does the group.
 //
 // What a call costs depends on the keys and on what the process in question has published, not on how
-// much there is.
+// much there is, nor on how many have published or wait for a key that cannot be seen from there. Only
+// lists of names (PMIX_RANGE_CUSTOM) are looked at one after the other, those of the same key.
 #pragma once
 
 #include "common/loop/event_loop.h"
 #include "common/wire/names.h"
 #include "common/wire/publish_messages.h"
+#include "server-glue/publish/audience.h"
 
 #include <map>
 #include <optional>
 #include <set>
 
 namespace pmixhost {
-
-// Whoever publishes or looks up.
-struct Participant {
-    Bytes nspace;
-    std::uint32_t rank = 0;
-    Bytes host; // name of the node
-    std::uint32_t uid = 0, gid = 0;
-};
 
 class DataStore {
   public:
@@ -63,25 +57,33 @@ class DataStore {
     using Order = std::uint64_t; // in which things were published
     struct Entry {
         Bytes key;
-        Participant publisher;
-        std::uint8_t range, persistence;
-        std::vector<wire::ProcessName> custom;
+        Audience audience; // around the publisher
+        std::uint8_t persistence;
         Bytes value;
+        const Participant &publisher() const { return audience.center(); }
     };
     struct Waiting {
-        Participant asker;
-        std::uint8_t range;
-        std::vector<wire::ProcessName> custom;
+        Audience wanted_of;      // around the asker: whose data it looks at
         std::uint32_t gid;       // of the owner; wire::any_group
         std::vector<Bytes> keys; // distinct
         std::size_t wanted;      // keys, before it is answered
         TimePoint deadline;
+        const Participant &asker() const { return wanted_of.center(); }
     };
     using ProcessId = std::pair<Bytes, std::uint32_t>;
+    using HostId = std::pair<Bytes, Bytes>; // of a namespace
+    // What is published under a key for those in a circle, and who waits in it for that key.
+    struct Shelf {
+        Bytes key;
+        Circle circle;
+        auto operator<=>(const Shelf &) const = default;
+    };
     template <typename Key, typename Value> using Index = std::map<Key, std::set<Value>>;
 
     static bool visible(const Entry &entry, const Waiting &waiting);
-    static bool collide(const Entry &one, const Entry &other);
+    bool is_taken(const Bytes &key, const Audience &audience) const;
+    // Who waits for that key and could see it.
+    void add_waiters(const Bytes &key, const Audience &audience, std::set<std::uint64_t> &waiters) const;
     std::optional<Order> best(const Bytes &key, const Waiting &waiting) const;
     bool try_answer(std::uint64_t id, const Waiting &waiting, bool last_chance);
     void erase(Order order);
@@ -93,13 +95,16 @@ class DataStore {
     Limits limits_;
     Answer answer_;
     std::map<Order, Entry> entries_;
-    Index<Bytes, Order> by_key_;
+    Index<Shelf, Order> shelves_;
     Index<ProcessId, Order> by_publisher_;
+    Index<HostId, Order> by_host_;
     std::uint64_t bytes_ = 0;
     Order next_order_ = 0;
     std::map<std::uint64_t, Waiting> waiting_; // by id: the oldest is answered first
-    Index<Bytes, std::uint64_t> waiting_for_;  // key
+    Index<Shelf, std::uint64_t>
+        waiting_for_; // in all circles but that of the lists, whose every reader is in the widest
     Index<ProcessId, std::uint64_t> waiting_by_;
+    Index<HostId, std::uint64_t> waiting_on_;
     std::set<std::pair<TimePoint, std::uint64_t>> deadlines_;
 };
 

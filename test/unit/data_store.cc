@@ -192,12 +192,41 @@ void limits(void **) {
     assert_int_equal(t.lookup(2, a0, {"w"}, 0), PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+// A session serves other jobs meanwhile: with a look at each of the others these would take minutes.
+void many_of_one_key(void **) {
+    Answers t({UINT64_MAX});
+    constexpr std::uint32_t count = 100'000, on_a_host = 100;
+    auto process = [](std::uint32_t rank) { return Participant{"a", rank, "n" + std::to_string(rank / on_a_host)}; };
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+        assert_int_equal(t.publish(process(rank), "own", PMIX_RANGE_PROC_LOCAL, PMIX_PERSIST_PROC), PMIX_SUCCESS);
+        assert_int_equal(t.lookup(rank, process(rank), {"here"}, 0), 1);
+    }
+    assert_int_equal(t.publish(process(7), "own", PMIX_RANGE_PROC_LOCAL), PMIX_ERR_DUPLICATE_KEY);
+    for (std::uint32_t rank = 0; rank < count; rank += on_a_host)
+        assert_int_equal(t.publish(process(rank), "here", PMIX_RANGE_LOCAL), PMIX_SUCCESS);
+    assert_int_equal(t.got.size(), count); // each has that of its host
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+        assert_true(t.got[rank].second.size() == 1 && t.got[rank].second[0].rank == rank / on_a_host * on_a_host);
+        assert_true(t.sees(process(rank), "own"));
+    }
+    std::uint64_t full = t.store.bytes();
+    t.store.on_host_ended("a", "n3");
+    assert_false(t.sees(process(300), "own"));
+    assert_true(t.sees(process(299), "own") && t.sees(process(400), "own"));
+    assert_int_equal((full - t.store.bytes()) % on_a_host, 0);
+    for (std::uint32_t host = 0; host < count / on_a_host; ++host)
+        t.store.on_host_ended("a", "n" + std::to_string(host));
+    assert_false(t.sees(process(count - 1), "own"));
+    assert_true(t.sees(process(count - 1), "here"));
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(ranges),  cmocka_unit_test(collisions), cmocka_unit_test(persistence),
-        cmocka_unit_test(waiting), cmocka_unit_test(limits),     cmocka_unit_test(owners),
+        cmocka_unit_test(ranges),          cmocka_unit_test(collisions), cmocka_unit_test(persistence),
+        cmocka_unit_test(waiting),         cmocka_unit_test(limits),     cmocka_unit_test(owners),
+        cmocka_unit_test(many_of_one_key),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
