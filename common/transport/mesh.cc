@@ -279,6 +279,8 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
     }
     if (leaving_)
         raw.send(wire::Farewell::type, share(wire::encode(wire::Farewell{})));
+    if (callbacks_.on_connected && p.links.size() == 1)
+        callbacks_.on_connected(host);
     if (faults_ && faults_->cuts_at_open(host))
         return cut(host);
     raw.release(); // last: what it hands over may change everything

@@ -45,6 +45,8 @@ class Mesh {
         // Hands a contact message to the daemon of `host` (RmBackend::send_contact). not_found: it has left.
         std::function<void(HostIndex host, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done)>
             send_contact;
+        // There is a connection, and what was queued has been sent. From within, only sends.
+        std::function<void(HostIndex host)> on_connected = {};
     };
     // `no`: this daemon only dials. It cannot invite, and sends only where there is a connection.
     enum class Listening { no, yes };

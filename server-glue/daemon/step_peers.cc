@@ -19,6 +19,10 @@ Result<void> StepPeers::open() {
          },
          [this](HostIndex peer, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done) {
              send_contact(peer, std::move(message), deadline, std::move(done));
+         },
+         [this](HostIndex peer) {
+             if (peer == context_.session_peer())
+                 context_.tell_services([](StepService &each) { each.on_session_here(); });
          }});
     if (!mesh)
         return mesh.failure();

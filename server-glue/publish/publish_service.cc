@@ -4,10 +4,12 @@
 #include "common/wire/session_messages.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace pmixhost {
 
-// A lookup that waits ends here at its time; the session forgets it a little later.
+// The session says when the time of a lookup is over. When it says nothing, it ends here a little later.
 static constexpr auto session_grace = std::chrono::seconds(10);
 
 void PublishService::Pending::answer(pmix_status_t code, std::vector<wire::Found> found) {
@@ -17,16 +19,56 @@ void PublishService::Pending::answer(pmix_status_t code, std::vector<wire::Found
         status(code);
 }
 
-template <typename Message> void PublishService::send(const Message &message, Pending pending) {
-    auto [at, fresh] = pending_.emplace(message.id, std::move(pending));
+static SharedBytes encoded(const auto &message) {
+    return share(std::visit([](const auto &request) { return wire::encode(request); }, message));
+}
+
+void PublishService::send(TimePoint now, std::uint64_t id, Message message, Pending pending) {
+    bool is_there = hosts_.session_is_there();
+    pending.kept_bytes = is_there ? 0 : encoded(message)->size();
+    if (pending.kept_bytes > limits_.kept_bytes - kept_bytes_)
+        return pending.answer(PMIX_ERR_OUT_OF_RESOURCE);
+    kept_bytes_ += pending.kept_bytes;
+    pending.kept = std::move(message);
+    auto at = pending_.emplace(id, std::move(pending)).first;
+    if (is_there)
+        send_kept(now, at);
+    else
+        port_.reach_session();
+}
+
+void PublishService::send_kept(TimePoint now, Place at) {
+    Pending &pending = at->second;
+    auto *lookup = std::get_if<wire::LookupRequest>(&*pending.kept);
+    if (lookup && lookup->wait >= 0 && pending.deadline != TimePoint::max()) {
+        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(pending.deadline - now);
+        lookup->timeout_ms = static_cast<std::uint32_t>(std::clamp<long long>(left.count(), 1, UINT32_MAX));
+        pending.deadline += session_grace;
+    }
+    std::uint8_t type = std::visit([](const auto &request) { return request.type; }, *pending.kept);
+    SharedBytes bytes = encoded(*pending.kept);
+    kept_bytes_ -= std::exchange(pending.kept_bytes, 0);
+    pending.kept.reset();
     used_ = true;
-    if (!hosts_.send_to_session(Message::type, share(wire::encode(message)))) {
-        at->second.answer(PMIX_ERR_UNREACH);
-        pending_.erase(at);
+    if (!hosts_.send_to_session(type, std::move(bytes)))
+        take(at).answer(PMIX_ERR_UNREACH);
+}
+
+PublishService::Pending PublishService::take(Place at) {
+    kept_bytes_ -= at->second.kept_bytes;
+    return std::move(pending_.extract(at).mapped());
+}
+
+void PublishService::on_session_here(TimePoint now) {
+    was_here_ = true;
+    for (auto at = pending_.begin(); at != pending_.end();) {
+        auto pending = at++;
+        if (pending->second.kept)
+            send_kept(now, pending);
     }
 }
 
-template <typename Message> Bytes PublishService::name_caller(TimePoint now, const Process &caller, Message &message) {
+template <typename Request> Bytes PublishService::name_caller(TimePoint now, const Process &caller, Request &message) {
     message.id = next_id_++;
     message.rank = caller.rank;
     auto place = port_.tool(caller);
@@ -50,13 +92,18 @@ bool PublishService::is_of_other_user(const Process &caller, std::optional<std::
 }
 
 void PublishService::drop_asks_of(const Caller &caller) {
-    std::erase_if(pending_, [&caller](const auto &entry) { return entry.second.caller == caller; });
+    for (auto at = pending_.begin(); at != pending_.end();) {
+        auto pending = at++;
+        if (pending->second.caller == caller)
+            take(pending);
+    }
 }
 
 void PublishService::tool_has_gone(Caller tool) {
     tools_.erase(tool);
     drop_asks_of(tool);
-    hosts_.send_to_session(wire::ToolEnded::type, share(wire::encode(wire::ToolEnded{tool.first, tool.second})));
+    if (used_)
+        hosts_.send_to_session(wire::ToolEnded::type, share(wire::encode(wire::ToolEnded{tool.first, tool.second})));
 }
 
 static TimePoint after(TimePoint now, std::optional<std::chrono::seconds> asked, Duration otherwise) {
@@ -76,7 +123,8 @@ void PublishService::publish(TimePoint now, PublishAsk ask) {
     request.persistence = ask.persistence;
     request.custom = std::move(ask.custom);
     request.data = std::move(ask.data);
-    send(request, {{request.tool, request.rank}, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}});
+    Pending pending{{request.tool, request.rank}, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}};
+    send(now, request.id, std::move(request), std::move(pending));
 }
 
 void PublishService::unpublish(TimePoint now, UnpublishAsk ask) {
@@ -86,7 +134,8 @@ void PublishService::unpublish(TimePoint now, UnpublishAsk ask) {
     name_caller(now, ask.caller, request);
     request.range = ask.range;
     request.keys = std::move(ask.keys);
-    send(request, {{request.tool, request.rank}, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}});
+    Pending pending{{request.tool, request.rank}, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}};
+    send(now, request.id, std::move(request), std::move(pending));
 }
 
 void PublishService::lookup(TimePoint now, LookupAsk ask) {
@@ -101,26 +150,37 @@ void PublishService::lookup(TimePoint now, LookupAsk ask) {
     request.keys = std::move(ask.keys);
     request.wait = ask.wait;
     TimePoint deadline = after(now, ask.timeout, ask.wait >= 0 ? limits_.wait : limits_.answer);
-    if (ask.wait >= 0 && deadline != TimePoint::max()) {
-        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now + session_grace);
-        request.timeout_ms = static_cast<std::uint32_t>(std::min<long long>(left.count(), UINT32_MAX));
-    }
-    send(request, {{request.tool, request.rank}, deadline, {}, std::move(ask.reply)});
+    Pending pending{{request.tool, request.rank}, deadline, {}, std::move(ask.reply)};
+    send(now, request.id, std::move(request), std::move(pending));
 }
 
 void PublishService::on_reply(wire::DataReply reply) {
-    auto node = pending_.extract(reply.id);
-    if (!node)
+    auto at = pending_.find(reply.id);
+    if (at == pending_.end() || at->second.kept)
         return;
-    if (node.mapped().lookup.pending() && reply.status != PMIX_SUCCESS)
+    Pending pending = take(at);
+    if (pending.lookup.pending() && reply.status != PMIX_SUCCESS)
         port_.not_found();
-    node.mapped().answer(reply.status, std::move(reply.found));
+    pending.answer(reply.status, std::move(reply.found));
 }
 
 void PublishService::on_session_gone() {
     used_ = false;
-    tools_.clear(); // with it went what they had published
-    for (auto &[id, pending] : std::exchange(pending_, {}))
+    bool was_here = std::exchange(was_here_, false);
+    std::vector<Pending> lost;
+    std::set<Caller> waiting;
+    for (auto at = pending_.begin(); at != pending_.end();) {
+        auto pending = at++;
+        if (was_here && pending->second.kept)
+            waiting.insert(pending->second.caller);
+        else
+            lost.push_back(take(pending));
+    }
+    // With it went what they had published.
+    std::erase_if(tools_, [&waiting](const auto &tool) { return !waiting.contains(tool.first); });
+    if (!waiting.empty())
+        port_.reach_session();
+    for (auto &pending : lost)
         pending.answer(PMIX_ERR_UNREACH);
 }
 
@@ -149,13 +209,13 @@ void PublishService::on_time(TimePoint now) {
         next_look_ = tools_.empty() ? TimePoint::max() : now + look_again;
     }
     for (auto at = pending_.begin(); at != pending_.end();) {
-        auto due = at++;
-        if (due->second.deadline > now)
+        auto next = at++;
+        if (next->second.deadline > now)
             continue;
-        if (due->second.lookup.pending())
+        Pending due = take(next);
+        if (due.lookup.pending())
             port_.not_found();
-        due->second.answer(PMIX_ERR_TIMEOUT);
-        pending_.erase(due);
+        due.answer(PMIX_ERR_TIMEOUT);
     }
 }
 

@@ -12,8 +12,8 @@ namespace pmixhost {
 
 StepPublish::StepPublish(StepContext &context, SessionLink &session, FindTool find_tool)
     : StepService(context.services), context_(context), session_(session), find_tool_(std::move(find_tool)),
-      publish_(context, *this, context.host_name(), {context.settings.publish_timeout, context.settings.publish_wait}) {
-}
+      publish_(context, *this, context.host_name(),
+               {context.settings.publish_timeout, context.settings.publish_wait, context.settings.publish_max_bytes}) {}
 
 // Published data are the session's: without one there is nobody to ask.
 void StepPublish::take_asks(UpcallHandlers &handlers) {

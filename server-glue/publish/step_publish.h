@@ -19,12 +19,14 @@ class StepPublish final : public StepService, private PublishPort {
     TimePoint next_time() const override { return publish_.next_time(); }
     void on_time(TimePoint now) override { publish_.on_time(now); }
     void on_process_gone(Rank rank, std::optional<int>) override;
+    void on_session_here() override { publish_.on_session_here(context_.now()); }
     void on_session_gone() override { publish_.on_session_gone(); }
 
   private:
     Owner owner_of(const Process &process) override;
     std::optional<ToolPlace> tool(const Process &process) override { return find_tool_(process); }
     void not_found() override { context_.explain_not_found(); }
+    void reach_session() override { context_.mesh->invite(context_.session_peer()); }
 
     StepContext &context_;
     SessionLink &session_;

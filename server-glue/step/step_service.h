@@ -54,6 +54,8 @@ class StepService {
     // event's information must be unpacked for on_event().
     virtual bool wants_event(pmix_status_t, const Bytes & /* source namespace */) const { return false; }
     virtual void on_event(pmix_status_t, const Process & /* source */, const InfoList &) {}
+    // There is a connection with the session: what was queued for it has been sent. Only sends from within.
+    virtual void on_session_here() {}
     virtual void on_session_gone() {}
     virtual void on_launcher_gone() {}
 

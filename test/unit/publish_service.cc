@@ -19,7 +19,7 @@ struct World final : PublishPort {
     std::optional<std::uint32_t> says; // whose user's the data is
     TimePoint now = TimePoint() + 1000s;
     std::vector<pmix_status_t> answers;
-    PublishService service{hosts, *this, "node", {10s, 60s}}; // the last: what waits is answered when it goes
+    PublishService service{hosts, *this, "node", {10s, 60s, 4096}}; // the last: what waits is answered when it goes
 
     Owner owner_of(const Process &) override { return {1000, 100}; }
     std::optional<ToolPlace> tool(const Process &process) override {
@@ -28,17 +28,22 @@ struct World final : PublishPort {
         return ToolPlace{"10.0.0.1", [this, name = process.nspace] { return here.contains(name); }, visitor};
     }
     void not_found() override {}
+    int reached = 0;
+    void reach_session() override { ++reached; }
 
-    void publish(const Bytes &nspace, Rank rank) {
+    void publish(const Bytes &nspace, Rank rank, std::optional<std::chrono::seconds> timeout = std::nullopt,
+                 const Bytes &value = "value") {
         PublishAsk ask;
         ask.caller = {nspace, rank};
-        ask.data = {{"key", "value"}};
+        ask.data = {{"key", value}};
         ask.other_user = says;
+        ask.timeout = timeout;
         ask.reply = {[this](pmix_status_t status) { answers.push_back(status); }, PMIX_ERROR};
         service.publish(now, std::move(ask));
     }
-    void look_up(const Bytes &nspace, Rank rank) {
+    void look_up(const Bytes &nspace, Rank rank, std::optional<std::chrono::seconds> timeout = std::nullopt) {
         LookupAsk ask;
+        ask.timeout = timeout;
         ask.caller = {nspace, rank};
         ask.keys = {"key"};
         ask.wait = 0;
@@ -182,6 +187,94 @@ void without_a_session_nobody_is_told(void **) {
     assert_true(world.hosts.to_session.empty());
 }
 
+// Who gives data that is read once has to know whether the asker is there: so the session keeps the time.
+void the_session_keeps_the_time_of_a_lookup(void **) {
+    World world;
+    world.look_up("job", 0, 5s);
+    auto asked = world.said<wire::LookupRequest>();
+    assert_int_equal(asked.timeout_ms, 5000);
+    world.pass(6s);
+    assert_true(world.answers.empty());
+    world.service.on_reply({asked.id, PMIX_SUCCESS, {}}); // it was on its way in time
+    assert_int_equal(world.answers.size(), 1);
+    assert_int_equal(world.answers[0], PMIX_SUCCESS);
+    world.look_up("job", 0, 5s);
+    asked = world.said<wire::LookupRequest>();
+    world.pass(15s); // it says nothing
+    assert_int_equal(world.answers.size(), 2);
+    assert_int_equal(world.answers[1], PMIX_ERR_TIMEOUT);
+    world.service.on_reply({asked.id, PMIX_SUCCESS, {}});
+    assert_int_equal(world.answers.size(), 2);
+}
+
+void a_request_is_kept_until_there_is_a_session(void **) {
+    World world;
+    world.hosts.session_connected = false;
+    world.publish("job", 0, 2s);
+    world.publish("job", 1, 8s);
+    world.look_up("job", 2, 9s);
+    assert_true(world.reached > 0);
+    assert_true(world.hosts.to_session.empty());
+    assert_false(world.service.used());
+    world.pass(3s); // the first one has his answer, and may publish again
+    assert_int_equal(world.answers.size(), 1);
+    assert_int_equal(world.answers[0], PMIX_ERR_TIMEOUT);
+    world.hosts.session_connected = true;
+    world.service.on_session_here(world.now);
+    assert_true(world.service.used());
+    assert_int_equal(world.said<wire::PublishRequest>().rank, 1);
+    auto lookup = world.said<wire::LookupRequest>();
+    assert_int_equal(lookup.rank, 2);
+    assert_int_equal(lookup.timeout_ms, 6000); // of its nine seconds
+    assert_true(world.hosts.to_session.empty());
+    world.service.on_session_here(world.now); // nothing is told twice
+    assert_true(world.hosts.to_session.empty());
+}
+
+void a_process_that_ends_takes_along_what_was_kept(void **) {
+    World world;
+    world.hosts.session_connected = false;
+    world.publish("job", 0);
+    world.service.on_process_ended(0);
+    world.service.on_session_here(world.now);
+    assert_true(world.hosts.to_session.empty());
+}
+
+void what_is_asked_while_a_session_goes_is_for_the_next_one(void **) {
+    World world;
+    world.service.on_session_here(world.now);
+    world.publish("job", 0);
+    world.said<wire::PublishRequest>();
+    world.hosts.session_connected = false;
+    world.publish("job", 1);
+    world.service.on_session_gone();
+    assert_int_equal(world.answers.size(), 1); // what it was told went with it
+    assert_int_equal(world.answers[0], PMIX_ERR_UNREACH);
+    assert_int_equal(world.reached, 2);
+    world.hosts.session_connected = true;
+    world.service.on_session_here(world.now);
+    assert_int_equal(world.said<wire::PublishRequest>().rank, 1);
+    world.service.on_session_gone();
+    assert_int_equal(world.answers.size(), 2);
+    world.hosts.session_connected = false;
+    world.publish("job", 2);
+    world.service.on_session_gone(); // none can be reached
+    assert_int_equal(world.answers.size(), 3);
+    assert_int_equal(world.answers[2], PMIX_ERR_UNREACH);
+}
+
+void so_much_is_kept(void **) {
+    World world;
+    world.hosts.session_connected = false;
+    world.publish("job", 0, std::nullopt, Bytes(3000, 'x'));
+    world.publish("job", 1, std::nullopt, Bytes(3000, 'x'));
+    assert_int_equal(world.answers.size(), 1);
+    assert_int_equal(world.answers[0], PMIX_ERR_OUT_OF_RESOURCE);
+    world.service.on_session_here(world.now);
+    world.publish("job", 1, std::nullopt, Bytes(3000, 'x')); // there is room again
+    assert_int_equal(world.answers.size(), 1);
+}
+
 } // namespace
 
 int main() {
@@ -193,6 +286,11 @@ int main() {
         cmocka_unit_test(who_waits_is_told_apart_from_a_rank),
         cmocka_unit_test(who_says_to_be_another_user_is_refused),
         cmocka_unit_test(without_a_session_nobody_is_told),
+        cmocka_unit_test(the_session_keeps_the_time_of_a_lookup),
+        cmocka_unit_test(a_request_is_kept_until_there_is_a_session),
+        cmocka_unit_test(a_process_that_ends_takes_along_what_was_kept),
+        cmocka_unit_test(what_is_asked_while_a_session_goes_is_for_the_next_one),
+        cmocka_unit_test(so_much_is_kept),
     };
     return cmocka_run_group_tests_name("publish service", tests, nullptr, nullptr);
 }
