@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <pmix.h>
+#include <set>
 
 namespace pmixhost {
 
@@ -157,12 +158,13 @@ pmix_status_t peers(QueryPort &port, const Query &query, const char *key, InfoLi
 // What PMIx_Resolve_nodes wants: each host once.
 pmix_status_t nodes(QueryPort &port, const Query &query, const char *key, InfoList &out) {
     std::vector<std::string> found;
+    std::set<std::string_view> known; // the names are the jobs'
     for (const auto &nspace : all_namespaces(port)) {
         const StepInfo *job = port.job(nspace);
         if (!job || (!query.nspace.empty() && query.nspace != nspace))
             continue;
         for (const auto &host : job->map.hosts()) {
-            if (nspace == port.step().nspace || std::find(found.begin(), found.end(), host) == found.end())
+            if (known.insert(host).second)
                 found.push_back(host);
         }
     }

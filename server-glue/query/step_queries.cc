@@ -136,14 +136,18 @@ void StepQueries::describe_this(const wire::JobTableRequest &message) {
     // Many may wait for one table, each for its own host's part.
     auto part = [this, only](const JobTable &table) {
         JobTable out;
-        for (const auto &[host, memory] : table.daemons) {
-            if (only == no_host || host == only)
-                out.daemons[host] = memory;
-        }
+        if (only == no_host)
+            out.daemons = table.daemons;
+        else if (auto daemon = table.daemons.find(only); daemon != table.daemons.end())
+            out.daemons.insert(*daemon);
+        std::optional<ProgramNames> programs; // made when it is needed
         auto take = [&](const ProcessEntry &entry) {
             ProcessEntry &taken = out.processes.emplace_back(entry);
-            if (taken.executable.empty()) // the asker knows of no programs
-                taken.executable = program_of(context_.step, taken.rank);
+            if (!taken.executable.empty())
+                return;
+            if (!programs)
+                programs.emplace(context_.step);
+            taken.executable = programs->of(taken.rank); // the asker knows of none
         };
         if (only == no_host || only == context_.self()) {
             std::for_each(table.processes.begin(), table.processes.end(), take);

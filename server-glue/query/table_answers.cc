@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <pmix_common.h>
+#include <set>
 
 namespace pmixhost {
 
@@ -20,12 +21,6 @@ float megabytes(double kib) {
 double average(const Values &values) {
     double sum = std::accumulate(values.begin(), values.end(), 0.0);
     return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
-bool is_asked_for(const QueryAsk::Query &query, Rank rank) {
-    return std::any_of(query.processes.begin(), query.processes.end(), [&](const Process &process) {
-        return process.rank == PMIX_RANK_WILDCARD || process.rank == rank;
-    });
 }
 
 bool names_single_processes(const QueryAsk::Query &query) {
@@ -60,13 +55,24 @@ InfoList describe_memory(const StepInfo &step, const ProcessEntry &process) {
 
 } // namespace
 
-std::string program_of(const StepInfo &step, Rank rank) {
+ProgramNames::ProgramNames(const StepInfo &step) : names_(step.map.rank_count()) {
     for (const auto &app : step.apps) {
-        bool its = app.ranks.empty() || std::binary_search(app.ranks.begin(), app.ranks.end(), rank);
-        if (its && !app.argv.empty())
-            return app.argv.front();
+        if (app.argv.empty())
+            continue;
+        if (app.ranks.empty()) { // all that are left
+            std::replace(names_.begin(), names_.end(), static_cast<const std::string *>(nullptr), &app.argv.front());
+            return;
+        }
+        for (Rank rank : app.ranks) {
+            if (rank < names_.size() && !names_[rank])
+                names_[rank] = &app.argv.front();
+        }
     }
-    return {};
+}
+
+const std::string &ProgramNames::of(Rank rank) const {
+    static const std::string not_known;
+    return rank < names_.size() && names_[rank] ? *names_[rank] : not_known;
 }
 
 std::optional<HostIndex> named_host(const StepInfo &step, const QueryAsk::Query &query) {
@@ -85,11 +91,12 @@ std::optional<HostIndex> named_host(const StepInfo &step, const QueryAsk::Query 
 pmix_status_t process_table_answer(const StepInfo &step, const QueryAsk::Query &query, const JobTable &table,
                                    const char *key, InfoList &out) {
     HostIndex host = named_host(step, query).value_or(no_host);
+    const ProgramNames programs(step);
     std::vector<InfoList::ProcessInfo> infos;
     for (const auto &entry : table.processes) {
         if (host != no_host && entry.host != host)
             continue;
-        std::string executable = entry.executable.empty() ? program_of(step, entry.rank) : entry.executable;
+        std::string executable = entry.executable.empty() ? programs.of(entry.rank) : entry.executable;
         infos.push_back({proc_of(step.nspace, entry.rank), step.map.hosts()[entry.host], std::move(executable),
                          entry.pid, entry.exit_code, entry.state});
     }
@@ -101,6 +108,9 @@ pmix_status_t memory_answer(const StepInfo &step, const QueryAsk::Query &query, 
                             InfoList &out) {
     HostIndex only = query.local_only ? step.self : named_host(step, query).value_or(no_host);
     bool single = names_single_processes(query);
+    std::set<Rank> named;
+    for (const Process &process : query.processes)
+        named.insert(process.rank);
     std::map<HostIndex, Values> clients;
     Values all, daemons;
     InfoList answer;
@@ -109,7 +119,7 @@ pmix_status_t memory_answer(const StepInfo &step, const QueryAsk::Query &query, 
             daemons.push_back(static_cast<double>(memory));
     }
     for (const auto &process : table.processes) {
-        bool asked = !single || is_asked_for(query, process.rank);
+        bool asked = !single || named.contains(process.rank);
         if (!asked || (only != no_host && process.host != only))
             continue;
         if (single && !query.average && !query.minmax)

@@ -17,14 +17,23 @@
 #include "server-glue/rm/rm_backend.h"
 
 #include <optional>
+#include <vector>
 
 namespace pmixhost {
 
 // The host that the query names, no_host when it names none; nothing when there is no such host.
 std::optional<HostIndex> named_host(const StepInfo &step, const QueryAsk::Query &query);
 
-// What that rank was started with; empty where the job's programs are not known.
-std::string program_of(const StepInfo &step, Rank rank);
+// What each rank was started with. `step` outlives this.
+class ProgramNames {
+  public:
+    explicit ProgramNames(const StepInfo &step);
+    // Empty where the job's programs are not known.
+    const std::string &of(Rank rank) const;
+
+  private:
+    std::vector<const std::string *> names_; // by rank; null: not known
+};
 
 // Each puts the answer under `key` into `out`. `table` may hold hosts that were not asked for, but no other job.
 pmix_status_t process_table_answer(const StepInfo &step, const QueryAsk::Query &query, const JobTable &table,

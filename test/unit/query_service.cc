@@ -2,11 +2,13 @@
 #include "server-glue/query/query_service.h"
 
 #include "server-glue/query/newer_keys.h"
+#include "server-glue/query/table_answers.h"
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <pmix.h>
 #include <regex>
 #include <set>
@@ -468,6 +470,32 @@ void memory_is_told_of_hosts_and_processes(void **) {
     assert_string_equal(ask(query).c_str(), not_found.c_str());
 }
 
+// With a look at all programs or at all who are asked for, for each process, this would take minutes.
+void a_hundred_thousand_are_told_promptly(void **) {
+    constexpr Rank count = 100'000, of_a_program = 20;
+    StepInfo job;
+    job.nspace = "job";
+    std::vector<Rank> ranks(count);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    job.map = *JobMap::create({"a"}, {ranks});
+    for (Rank rank = 0; rank < count; rank += of_a_program)
+        job.apps.push_back(
+            {{fmt::format("p{}", rank / of_a_program)}, {ranks.begin() + rank, ranks.begin() + rank + of_a_program}});
+    JobTable table;
+    QueryAsk::Query query;
+    for (Rank rank = 0; rank < count; ++rank) {
+        table.processes.push_back({rank, 0, 0, 0, PMIX_PROC_STATE_TERMINATED, "", 1024});
+        query.processes.push_back({"job", count - 1 - rank});
+    }
+    InfoList out;
+    assert_int_equal(process_table_answer(job, query, table, PMIX_QUERY_PROC_TABLE, out), PMIX_SUCCESS);
+    const auto *array = out.data()[0].value.data.darray;
+    assert_int_equal(array->size, count);
+    assert_string_equal(static_cast<pmix_proc_info_t *>(array->array)[count - 1].executable_name, "p4999");
+    assert_int_equal(memory_answer(job, query, table, PMIX_QUERY_MEMORY_USAGE, out), PMIX_SUCCESS);
+    assert_int_equal(out.data()[1].value.data.darray->size, count);
+}
+
 void the_table_of_another_host_can_be_asked_for(void **) {
     World world;
     auto query = world.one({PMIX_QUERY_LOCAL_PROC_TABLE});
@@ -825,6 +853,7 @@ int main() {
         cmocka_unit_test(too_many_questions_are_refused),
         cmocka_unit_test(memory_is_told_of_hosts_and_processes),
         cmocka_unit_test(the_table_of_another_host_can_be_asked_for),
+        cmocka_unit_test(a_hundred_thousand_are_told_promptly),
         cmocka_unit_test(the_table_of_another_job_is_asked_there),
         cmocka_unit_test(another_job_that_is_not_there_has_no_table),
         cmocka_unit_test(peers_and_hosts_are_resolved),
