@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <pmix.h>
 #include <utility>
 
@@ -17,7 +18,11 @@ using Kind = EnvironmentChange::Kind;
 
 class Planner {
   public:
-    Planner(const wire::SpawnRequest &request, const SpawnSite &site) : request_(request), site_(site) {}
+    Planner(const wire::SpawnRequest &request, const SpawnSite &site)
+        : request_(request), site_(site), used_(site.hosts.size()) {
+        for (std::size_t at = 0; at < site.hosts.size(); ++at)
+            places_.emplace(site.hosts[at].name, at);
+    }
 
     std::variant<SpawnPlan, SpawnRefusal> plan() {
         plan_.parent_nspace = request_.nspace;
@@ -28,13 +33,13 @@ class Planner {
         }
         for (const auto &app : request_.apps) {
             Wishes own = common_;
-            own.hosts.clear();
+            own.hosts.reset();
             own.stops.clear();
             for (const auto &directive : app.directives) {
                 if (auto no = reader_.read(directive, own, false))
                     return *no;
             }
-            if (own.hosts.empty())
+            if (!own.hosts)
                 own.hosts = common_.hosts;
             if (auto no = add_app(app, std::move(own)))
                 return *no;
@@ -42,7 +47,7 @@ class Planner {
         if (auto no = reader_.settle())
             return *no;
         for (const auto &name : reader_.added()) {
-            if (!slots_of(name))
+            if (!place_of(name))
                 return refuse_spawn(PMIX_ERR_JOB_ALLOC_FAILED,
                                     "host {} is not in the allocation, and no host can be added to it", name);
         }
@@ -121,17 +126,19 @@ class Planner {
             if (auto no = count_beside_target(wishes, count))
                 return no;
         } else if (count == 0 && job_.per_host != 0) { // as mpirun does: so many on each host
-            std::vector<SpawnSite::Host> hosts;
-            if (auto no = candidates(wishes.hosts, hosts))
+            std::vector<Room> rooms;
+            if (auto no = candidates(wishes.hosts, rooms))
                 return no;
-            for (const auto &host : hosts)
-                count += host.slots;
+            for (const auto &room : rooms)
+                count += room.slots;
         }
         // Else 0 is "as many as fit" for some hosts; with the standard, there has to be a number.
         if (count <= 0)
             return refuse_spawn(PMIX_ERR_BAD_PARAM, "{} processes of {} were asked for", count, out.program);
         if (static_cast<std::uint64_t>(count) > site_.max_tasks - tasks_)
-            return refuse_spawn(PMIX_ERR_OUT_OF_RESOURCE, "{} more processes are too many", count);
+            return refuse_spawn(PMIX_ERR_OUT_OF_RESOURCE,
+                                "{} more processes are too many: one PMIx_Spawn starts {} at most", count,
+                                site_.max_tasks);
         out.argv = app.argv;
         if (out.argv.empty())
             out.argv.push_back(out.program);
@@ -206,110 +213,129 @@ class Planner {
     static std::int64_t beside(const Wishes &wishes, const wire::TargetHost &target) {
         return wishes.daemons_per_host + std::int64_t{wishes.daemons_per_process} * target.processes;
     }
-    Verdict place_beside_target(const Wishes &wishes, std::map<std::string, std::uint32_t> &used) {
+    Verdict place_beside_target(const Wishes &wishes) {
         for (const auto &target : request_.targets) {
-            if (!slots_of(target.host))
+            auto place = place_of(target.host);
+            if (!place)
                 return refuse_spawn(PMIX_ERR_NOT_FOUND,
                                     "host {}, where processes are to be debugged, is not in the allocation",
                                     target.host);
             auto count = static_cast<std::uint32_t>(beside(wishes, target));
-            used[target.host] += count;
+            used_[*place] += count;
             plan_.host_of_rank.insert(plan_.host_of_rank.end(), count, target.host);
         }
         return {};
     }
 
-    const std::uint32_t *slots_of(const std::string &name) const {
-        auto found =
-            std::find_if(site_.hosts.begin(), site_.hosts.end(), [&](const auto &host) { return host.name == name; });
-        return found == site_.hosts.end() ? nullptr : &found->slots;
+    // Of a host, in the site's list.
+    std::optional<std::size_t> place_of(std::string_view name) const {
+        auto found = places_.find(name);
+        return found == places_.end() ? std::nullopt : std::optional(found->second);
     }
 
-    // The hosts a program may use, with the number of its tasks that each may hold.
-    Verdict candidates(const std::vector<HostWish> &wished, std::vector<SpawnSite::Host> &out) const {
-        if (wished.empty() && !request_.targets.empty()) { // where there is something to debug
-            for (const auto &target : request_.targets) {
-                if (const std::uint32_t *slots = slots_of(target.host))
-                    out.push_back({target.host, *slots});
-            }
-        } else if (wished.empty()) {
-            out = site_.hosts;
-        } else {
-            for (const auto &wish : wished) {
-                const std::uint32_t *slots = slots_of(wish.name);
-                if (!slots)
-                    return refuse_spawn(PMIX_ERR_NOT_FOUND, "host {} is not in the allocation", wish.name);
-                out.push_back({wish.name, wish.slots ? wish.slots : *slots});
-            }
+    // A host that a program may use, with the number of its tasks that it may hold.
+    struct Room {
+        std::size_t place = 0;
+        std::uint32_t slots = 0;
+    };
+    Verdict named_rooms(const HostWishes &wished, std::vector<Room> &out) const {
+        for (const auto &wish : wished.all()) {
+            auto place = place_of(wish.name);
+            if (!place)
+                return refuse_spawn(PMIX_ERR_NOT_FOUND, "host {} is not in the allocation", wish.name);
+            out.push_back({*place, wish.slots ? wish.slots : site_.hosts[*place].slots});
         }
-        if (job_.not_on_head && !site_.hosts.empty())
-            std::erase_if(out, [&](const auto &host) { return host.name == site_.hosts.front().name; });
-        for (auto &host : out) {
-            host.slots /= plan_.cpus_per_task;
+        return {};
+    }
+    Verdict candidates(const std::shared_ptr<HostWishes> &wished, std::vector<Room> &out) {
+        auto known = rooms_.find(wished.get()); // many programs may have the job's hosts
+        if (known != rooms_.end()) {
+            out = known->second;
+        } else {
+            if (wished) {
+                if (auto no = named_rooms(*wished, out))
+                    return no;
+            } else if (!request_.targets.empty()) { // where there is something to debug
+                for (const auto &target : request_.targets) {
+                    if (auto place = place_of(target.host))
+                        out.push_back({*place, site_.hosts[*place].slots});
+                }
+            } else {
+                for (const auto &host : site_.hosts)
+                    out.push_back({*place_of(host.name), host.slots});
+            }
+            rooms_.emplace(wished.get(), out);
+        }
+        if (job_.not_on_head)
+            std::erase_if(out, [](const Room &room) { return room.place == 0; });
+        for (Room &room : out) {
+            room.slots /= plan_.cpus_per_task;
             if (job_.per_host)
-                host.slots = job_.oversubscribe ? job_.per_host : std::min(host.slots, job_.per_host);
+                room.slots = job_.oversubscribe ? job_.per_host : std::min(room.slots, job_.per_host);
         }
         return {};
     }
 
+    // How many of `left` tasks each room gets without being over-full; `left` is then what finds none.
+    std::vector<std::uint32_t> fill(const std::vector<Room> &rooms, std::uint32_t &left) {
+        std::vector<std::uint32_t> counts(rooms.size());
+        std::vector<std::size_t> open(rooms.size()); // rooms that may have place
+        std::iota(open.begin(), open.end(), std::size_t{0});
+        while (left > 0 && !open.empty()) {
+            std::erase_if(open, [&](std::size_t each) {
+                const Room &room = rooms[each];
+                std::uint32_t taken = used_[room.place];
+                std::uint32_t count = std::min(room.slots > taken ? room.slots - taken : 0, job_.by_node ? 1u : left);
+                count = std::min(count, left);
+                used_[room.place] += count;
+                counts[each] += count;
+                left -= count;
+                return count == 0;
+            });
+        }
+        return counts;
+    }
+
+    // From host to host, or all of a host one after the other.
+    void name_hosts(const std::vector<Room> &rooms, const std::vector<std::uint32_t> &counts) {
+        auto &hosts = plan_.host_of_rank;
+        if (!job_.rank_by_node.value_or(job_.by_node)) {
+            for (std::size_t each = 0; each < rooms.size(); ++each)
+                hosts.insert(hosts.end(), counts[each], site_.hosts[rooms[each].place].name);
+            return;
+        }
+        std::vector<std::size_t> open(rooms.size());
+        std::iota(open.begin(), open.end(), std::size_t{0});
+        for (std::uint32_t round = 0; !open.empty(); ++round) {
+            std::erase_if(open, [&](std::size_t each) { return counts[each] <= round; });
+            for (std::size_t each : open)
+                hosts.push_back(site_.hosts[rooms[each].place].name);
+        }
+    }
+
     Verdict place() {
-        std::map<std::string, std::uint32_t> used;
         for (std::size_t i = 0; i < plan_.apps.size(); ++i) {
             if (wishes_of_app_[i].beside_target()) {
-                if (auto no = place_beside_target(wishes_of_app_[i], used))
+                if (auto no = place_beside_target(wishes_of_app_[i]))
                     return no;
                 continue;
             }
-            std::vector<SpawnSite::Host> hosts;
-            if (auto no = candidates(wishes_of_app_[i].hosts, hosts))
+            std::vector<Room> rooms;
+            if (auto no = candidates(wishes_of_app_[i].hosts, rooms))
                 return no;
-            std::vector<std::uint32_t> counts(hosts.size());
             std::uint32_t left = plan_.apps[i].count;
-            auto free_on = [&](std::size_t h) {
-                std::uint32_t taken = used[hosts[h].name];
-                return hosts[h].slots > taken ? hosts[h].slots - taken : 0;
-            };
-            std::vector<std::size_t> order; // the host of each task, as mapped
-            bool by_node = job_.by_node;
-            while (left > 0) {
-                bool placed = false;
-                for (std::size_t h = 0; h < hosts.size() && left > 0; ++h) {
-                    std::uint32_t count = std::min(free_on(h), by_node ? 1u : left);
-                    used[hosts[h].name] += count;
-                    counts[h] += count;
-                    left -= count;
-                    order.insert(order.end(), count, h);
-                    placed = placed || count > 0;
-                }
-                if (placed || left == 0)
-                    continue;
-                if (!job_.oversubscribe || hosts.empty() || job_.per_host)
-                    return too_many(plan_.apps[i], left);
-                // All are full: the rest goes round.
-                plan_.oversubscribed = true;
-                for (std::size_t h = 0; h < hosts.size() && left > 0; ++h, --left) {
-                    ++used[hosts[h].name];
-                    ++counts[h];
-                    order.push_back(h);
-                }
+            auto counts = fill(rooms, left);
+            if (left > 0 && (!job_.oversubscribe || rooms.empty() || job_.per_host))
+                return too_many(plan_.apps[i], left);
+            plan_.oversubscribed = plan_.oversubscribed || left > 0;
+            for (std::size_t each = 0; left > 0; each = (each + 1) % rooms.size(), --left) { // the rest goes round
+                ++used_[rooms[each].place];
+                ++counts[each];
             }
-            if (!job_.rank_by_node.value_or(job_.by_node)) {
-                std::sort(order.begin(), order.end());
-            } else {
-                order.clear();
-                for (std::uint32_t round = 0; order.size() < plan_.apps[i].count; ++round) {
-                    for (std::size_t h = 0; h < hosts.size(); ++h) {
-                        if (counts[h] > round)
-                            order.push_back(h);
-                    }
-                }
-            }
-            for (std::size_t h : order)
-                plan_.host_of_rank.push_back(hosts[h].name);
+            name_hosts(rooms, counts);
         }
-        for (const auto &[name, count] : used) {
-            const std::uint32_t *slots = slots_of(name);
-            if (slots && std::uint64_t{count} * plan_.cpus_per_task > *slots)
+        for (std::size_t place = 0; place < used_.size(); ++place) {
+            if (std::uint64_t{used_[place]} * plan_.cpus_per_task > site_.hosts[place].slots)
                 plan_.oversubscribed = true; // PMIX_HOST gave more than there is
         }
         if (plan_.stdin_rank && *plan_.stdin_rank != SpawnPlan::all_ranks && *plan_.stdin_rank >= plan_.tasks())
@@ -330,6 +356,9 @@ class Planner {
 
     const wire::SpawnRequest &request_;
     const SpawnSite &site_;
+    std::map<std::string_view, std::size_t> places_; // of the site's hosts
+    std::vector<std::uint32_t> used_;                // tasks on each
+    std::map<const HostWishes *, std::vector<Room>> rooms_;
     SpawnPlan plan_;
     Wishes common_;
     WishReader reader_{request_, site_, plan_};

@@ -129,13 +129,13 @@ Verdict WishReader::read_placement(std::string_view key, const wire::SpawnDirect
     if (key == PMIX_HOSTFILE)
         return is_text(d) ? host_file(d.text, wishes.hosts) : malformed(d);
     if (key == PMIX_ADD_HOST || key == PMIX_ADD_HOSTFILE) {
-        std::vector<HostWish> hosts;
+        std::shared_ptr<HostWishes> hosts;
         if (!is_text(d))
             return malformed(d);
         if (auto no = key == PMIX_ADD_HOST ? host_list(d.text, hosts) : host_file(d.text, hosts))
             return no;
-        for (auto &host : hosts)
-            added_.push_back(std::move(host.name));
+        for (const auto &host : hosts ? hosts->all() : std::vector<HostWish>())
+            added_.push_back(host.name);
         return {};
     }
     if (key == PMIX_MAPBY)
@@ -377,7 +377,7 @@ Verdict WishReader::standard_input(const wire::SpawnDirective &d) {
     return {};
 }
 
-Verdict WishReader::host_list(const std::string &text, std::vector<HostWish> &hosts) {
+Verdict WishReader::host_list(const std::string &text, std::shared_ptr<HostWishes> &hosts) {
     for (const auto &entry : split(text, ',')) {
         std::size_t colon = entry.find(':');
         HostWish wish{entry.substr(0, colon), 0};
@@ -390,7 +390,7 @@ Verdict WishReader::host_list(const std::string &text, std::vector<HostWish> &ho
     return {};
 }
 
-Verdict WishReader::host_file(const std::string &path, std::vector<HostWish> &hosts) {
+Verdict WishReader::host_file(const std::string &path, std::shared_ptr<HostWishes> &hosts) {
     auto content = site_.read_file(path);
     if (!content)
         return refuse_spawn(PMIX_ERR_NOT_FOUND, "host file: {}", content.failure().text);
@@ -417,17 +417,20 @@ Verdict WishReader::host_file(const std::string &path, std::vector<HostWish> &ho
     return {};
 }
 
-// A host that is named again adds its slots, if it gives any.
-Verdict WishReader::add_host(HostWish wish, std::vector<HostWish> &hosts) {
-    for (auto &host : hosts) {
-        if (host.name == wish.name) {
-            host.slots += wish.slots;
-            return {};
-        }
-    }
-    if (hosts.size() >= site_.max_tasks)
-        return refuse_spawn(PMIX_ERR_OUT_OF_RESOURCE, "the list of hosts is too long");
-    hosts.push_back(std::move(wish));
+void HostWishes::add(HostWish wish) {
+    auto [place, fresh] = places_.emplace(wish.name, all_.size());
+    if (fresh)
+        all_.push_back(std::move(wish));
+    else
+        all_[place->second].slots += wish.slots;
+}
+
+Verdict WishReader::add_host(HostWish wish, std::shared_ptr<HostWishes> &hosts) {
+    if (!hosts)
+        hosts = std::make_shared<HostWishes>();
+    hosts->add(std::move(wish));
+    if (hosts->all().size() > site_.max_tasks)
+        return refuse_spawn(PMIX_ERR_OUT_OF_RESOURCE, "the list of hosts has more than {} names", site_.max_tasks);
     return {};
 }
 

@@ -8,6 +8,9 @@
 #include "server-glue/spawn/debugger_daemons.h"
 #include "server-glue/spawn/spawn_refusal.h"
 
+#include <map>
+#include <memory>
+
 namespace pmixhost {
 
 struct HostWish {
@@ -15,9 +18,21 @@ struct HostWish {
     std::uint32_t slots = 0; // 0: what the allocation has
 };
 
+// Each once, in the order in which they were named.
+class HostWishes {
+  public:
+    // A host that is named again adds its slots, if it gives any.
+    void add(HostWish wish);
+    const std::vector<HostWish> &all() const { return all_; }
+
+  private:
+    std::vector<HostWish> all_;
+    std::map<std::string, std::size_t> places_; // in it, by name
+};
+
 // What can be said for the whole job or for one program.
 struct Wishes {
-    std::vector<HostWish> hosts;
+    std::shared_ptr<HostWishes> hosts; // the job's are of all its programs that name none; null: none is named
     std::string directory, prefix, process_set, exec_agent;
     std::vector<EnvironmentChange> changes;
     bool index_argv = false, merge = false;
@@ -62,9 +77,9 @@ class WishReader {
     Verdict read_debugger(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_stop(StopPlace place, const wire::SpawnDirective &d);
     Verdict standard_input(const wire::SpawnDirective &d);
-    Verdict host_list(const std::string &text, std::vector<HostWish> &hosts);
-    Verdict host_file(const std::string &path, std::vector<HostWish> &hosts);
-    Verdict add_host(HostWish wish, std::vector<HostWish> &hosts);
+    Verdict host_list(const std::string &text, std::shared_ptr<HostWishes> &hosts);
+    Verdict host_file(const std::string &path, std::shared_ptr<HostWishes> &hosts);
+    Verdict add_host(HostWish wish, std::shared_ptr<HostWishes> &hosts);
     Verdict map_by(const wire::SpawnDirective &d);
     Verdict per_resource(const wire::SpawnDirective &d, const std::string &text);
     Verdict bind_to(const wire::SpawnDirective &d);

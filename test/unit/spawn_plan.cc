@@ -4,6 +4,7 @@
 #include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/spawn_request.h"
 
+#include <algorithm>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <pmix.h>
@@ -86,6 +87,34 @@ void what_does_not_fit_is_out_of_resource(void **) {
     check(placed(ask(0)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
     check(placed(ask(-1)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
     check(placed(ask(INT32_MAX)), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
+}
+
+// The launcher serves its srun's other processes meanwhile: with a look at each host for each process, or at all names
+// for each name, these would take minutes.
+void a_hundred_thousand_are_placed_promptly(void **) {
+    constexpr std::uint32_t count = 100'000, small = 10'000;
+    SpawnSite site;
+    site.hosts = {{"big", count - small}};
+    for (std::uint32_t host = 0; host < small; ++host)
+        site.hosts.push_back({fmt::format("n{}", host), 1});
+    auto round = plan_spawn(ask(count, {text(PMIX_MAPBY, "node")}), site);
+    const auto &placed = std::get<SpawnPlan>(round).host_of_rank;
+    assert_int_equal(placed.size(), count);
+    assert_string_equal(placed[small].c_str(), "n9999");
+    assert_string_equal(placed[small + 1].c_str(), "big");
+
+    site.hosts.clear();
+    std::vector<std::string> names;
+    for (std::uint32_t host = 0; host < count; ++host) {
+        site.hosts.push_back({fmt::format("n{}", host), 1});
+        names.push_back(site.hosts.back().name);
+    }
+    std::reverse(names.begin(), names.end());
+    auto request = ask(2000, {text(PMIX_HOST, fmt::format("{}", fmt::join(names, ",")))});
+    request.apps.resize(50, request.apps.front());
+    auto named = plan_spawn(request, site);
+    assert_string_equal(std::get<SpawnPlan>(named).host_of_rank.front().c_str(), "n99999");
+    assert_string_equal(std::get<SpawnPlan>(named).host_of_rank.back().c_str(), "n0");
 }
 
 void hosts_that_are_named_are_used(void **) {
@@ -475,6 +504,7 @@ int main() {
         cmocka_unit_test(the_callers_structures_are_copied_with_bounds),
         cmocka_unit_test(a_task_finds_its_program_again),
         cmocka_unit_test(output_goes_to_files),
+        cmocka_unit_test(a_hundred_thousand_are_placed_promptly),
         cmocka_unit_test(a_tools_library_formats_what_is_forwarded_to_it),
         cmocka_unit_test(a_start_is_told_from_a_failure),
         cmocka_unit_test(what_mpi_spawns_shares_its_parents_fate),
