@@ -43,16 +43,17 @@ int exit_code_of(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-void tell_user(const std::string &text) {
-    std::string line = fmt::format("pmixhost: {}\n", text);
-    [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
+std::string line_of(const std::string &text) {
+    return fmt::format("pmixhost: {}\n", text);
 }
 
 } // namespace
 
 LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings, Calls calls,
                                CentralServer::Authenticators authenticators, std::function<void()> on_end)
-    : loop_(loop), log_(log), settings_(settings), calls_(std::move(calls)), on_end_(std::move(on_end)),
+    : loop_(loop), log_(log),
+      terminal_(STDERR_FILENO, [](std::uint64_t lost) { return line_of(fmt::format("{} lines were left out", lost)); }),
+      settings_(settings), calls_(std::move(calls)), on_end_(std::move(on_end)),
       peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
@@ -63,6 +64,10 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
               },
               [](StepId) {}}),
       starters_(loop, max_children), givers_(loop, max_returns) {}
+
+void LauncherServer::tell_user(const std::string &text) {
+    terminal_.write(line_of(text));
+}
 
 void LauncherServer::on_invitation(const std::string &message) {
     if (message.empty())
@@ -221,6 +226,7 @@ bool LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     std::uint64_t number = next_child_++;
     auto job = ChildJob::start(loop_, *command, plan.stdin_rank.has_value(),
                                {[this, number](SpawnEvent event) { on_event(number, std::move(event)); },
+                                [this](std::string line) { terminal_.write(std::move(line)); },
                                 [this, number](int status, std::string said) { on_end(number, status, said); }});
     if (!job)
         return refuse(PMIX_ERR_JOB_FAILED_TO_LAUNCH, job.failure().text);

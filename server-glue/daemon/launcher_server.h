@@ -15,6 +15,7 @@
 // All runs in the loop's thread but what is in `Calls`, which may have to wait for the RM.
 #pragma once
 
+#include "common/base/line_writer.h"
 #include "common/loop/slow_calls.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/spawn_messages.h"
@@ -103,10 +104,13 @@ class LauncherServer {
     wire::NamespaceInfo describe(const Child &child) const;
     void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
                const std::string &reason, wire::NamespaceInfo info = {});
+    // On the user's terminal, which may take no more for now: nobody waits for it.
+    void tell_user(const std::string &text);
     void end_if_done();
 
     EventLoop &loop_;
     Log &log_;
+    LineWriter terminal_;
     const Settings &settings_;
     Calls calls_;
     std::map<std::string, Place> places_; // by allocation

@@ -3,6 +3,7 @@
 
 #include "common/process/posix_spawn.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -17,7 +18,6 @@ namespace {
 
 constexpr int spawn_fd = 3, stderr_fd = 4;
 constexpr std::size_t max_said = 64u << 10;
-constexpr std::size_t max_line = 8192;
 
 Result<UniqueFd> moved_up(int fd) {
     UniqueFd high(fcntl(fd, F_DUPFD_CLOEXEC, 10));
@@ -111,10 +111,11 @@ void ChildJob::on_channel() {
     }
 }
 
-// What it says before it has made the job is for the user as well.
+// What it says before it has made the job is for the user as well: in whole lines, because other jobs and the launcher
+// speak there too. The loop goes on between so many pieces.
 void ChildJob::on_words() {
     char buffer[4096];
-    for (;;) {
+    for (int rounds = 0; rounds < 16; ++rounds) {
         ssize_t n = ::read(words_.get(), buffer, sizeof buffer);
         if (n < 0 && errno == EINTR)
             continue;
@@ -122,12 +123,26 @@ void ChildJob::on_words() {
             return;
         if (n <= 0) {
             words_watch_.reset();
-            return;
+            return say_words(true);
         }
-        [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, buffer, static_cast<std::size_t>(n));
+        begun_.append(buffer, static_cast<std::size_t>(n));
         if (said_.size() < max_said)
             said_.append(buffer, static_cast<std::size_t>(n));
+        say_words(false);
     }
+}
+
+void ChildJob::say_words(bool all) {
+    std::string_view rest = begun_;
+    for (;;) {
+        std::size_t end = rest.substr(0, max_line).find('\n');
+        if (end == rest.npos && rest.size() < max_line && (!all || rest.empty()))
+            break;
+        std::string_view line = rest.substr(0, std::min(end, max_line));
+        rest.remove_prefix(std::min(line.size() + (end == rest.npos ? 0 : 1), rest.size()));
+        callbacks_.on_words(std::string(line) + '\n');
+    }
+    begun_.erase(0, begun_.size() - rest.size());
 }
 
 void ChildJob::on_exit() {
@@ -143,6 +158,7 @@ void ChildJob::on_exit() {
         on_channel();
     }
     on_words();
+    say_words(true);
     end_watch_.reset();
     channel_watch_.reset();
     words_watch_.reset();

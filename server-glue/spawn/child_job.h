@@ -13,9 +13,13 @@ class ChildJob {
   public:
     struct Callbacks {
         std::function<void(SpawnEvent)> on_event;
+        // A line of its standard error until `created`, with its newline, for the user. One that is longer than
+        // max_line comes in pieces.
+        std::function<void(std::string line)> on_words;
         // Once, the last: the command has been waited for. `said`: its standard error until `created`.
         std::function<void(int wait_status, std::string said)> on_end;
     };
+    static constexpr std::size_t max_line = 8192;
     // `with_input`: it gets this process' standard input, else none.
     static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, bool with_input,
                                                    Callbacks callbacks);
@@ -26,12 +30,13 @@ class ChildJob {
     explicit ChildJob(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}
     void on_channel();
     void on_words();
+    void say_words(bool all);
     void on_exit();
 
     Callbacks callbacks_;
     pid_t pid_ = -1;
     UniqueFd channel_, words_, pidfd_;
-    std::string lines_, said_;
+    std::string lines_, said_, begun_;
     EventLoop::Handle channel_watch_, words_watch_, end_watch_;
 };
 

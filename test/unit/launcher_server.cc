@@ -404,6 +404,34 @@ void who_is_stopped_meanwhile_asks_no_more(void **) {
     assert_true(world.given->so_far().size() <= so_far + 1);
 }
 
+// What several jobs say at once is read line by line; what has no end is not kept.
+void the_words_of_a_job_come_in_lines(void **) {
+    auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+    auto loop = std::move(*made);
+    std::vector<std::string> lines;
+    std::string said_in_all;
+    JobCommand command{{"/bin/sh", "-c",
+                        "printf 'one\nand ' >&2; sleep 0.2; printf 'two\n\n' >&2; head -c 20000 /dev/zero | "
+                        "tr '\\0' x >&2; printf ' last' >&2"},
+                       {"PATH=/usr/bin:/bin"},
+                       {}};
+    auto job = ChildJob::start(*loop, command, false,
+                               {[](SpawnEvent) {}, [&](std::string line) { lines.push_back(std::move(line)); },
+                                [&](int, std::string said) {
+                                    said_in_all = std::move(said);
+                                    loop->stop();
+                                }});
+    assert_true(job.ok());
+    assert_true(loop->run().ok());
+    assert_int_equal(said_in_all.size(), 8 + 5 + 20'000 + 5);
+    assert_true(lines.size() == 6);
+    assert_string_equal(lines[0].c_str(), "one\n");
+    assert_string_equal(lines[1].c_str(), "and two\n");
+    assert_string_equal(lines[2].c_str(), "\n");
+    assert_int_equal(lines[3].size(), ChildJob::max_line + 1);
+    assert_true(lines.back().starts_with("xxx") && lines.back().ends_with("x last\n"));
+}
+
 } // namespace
 
 int main() {
@@ -424,6 +452,7 @@ int main() {
         cmocka_unit_test(allocations_are_given_back_one_after_the_other),
         cmocka_unit_test(an_rm_that_stays_away_is_given_up),
         cmocka_unit_test(who_is_stopped_meanwhile_asks_no_more),
+        cmocka_unit_test(the_words_of_a_job_come_in_lines),
     };
     return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);
 }

@@ -12,6 +12,7 @@ class ChildJob {
   public:
     struct Callbacks {
         std::function<void(SpawnEvent)> on_event;
+        std::function<void(std::string line)> on_words;
         std::function<void(int wait_status, std::string said)> on_end;
     };
     static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, bool with_input,
