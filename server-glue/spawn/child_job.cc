@@ -34,6 +34,28 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
     return out;
 }
 
+// The kernel has two limits, and does not say which it was (execve(2)).
+Error too_long(const std::vector<std::string> &argv, const std::vector<std::string> &environment) {
+    const std::size_t one = 32 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    std::size_t all = 0, longest = 0;
+    for (const auto *texts : {&argv, &environment}) {
+        for (const auto &text : *texts) {
+            all += text.size() + 1 + sizeof(char *);
+            longest = std::max(longest, text.size() + 1);
+        }
+    }
+    if (longest > one)
+        return error(
+            ErrorKind::limit,
+            "an argument or variable of {} has {} KiB, and the system takes {} KiB (MAX_ARG_STRLEN); next: fewer "
+            "processes or less text in one PMIx_Spawn",
+            argv.front(), longest >> 10, one >> 10);
+    return error(ErrorKind::limit,
+                 "the arguments and variables of {} have {} KiB, and the system takes {} KiB (ARG_MAX, a quarter of "
+                 "ulimit -s); next: less text in one PMIx_Spawn, or a higher ulimit -s",
+                 argv.front(), all >> 10, ::sysconf(_SC_ARG_MAX) >> 10);
+}
+
 } // namespace
 
 Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &command, bool with_input,
@@ -71,6 +93,8 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
     environment.push_back(fmt::format("{}={}", spawn_stderr_variable, stderr_fd));
     int code = posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers(argv).data(),
                            pointers(environment).data());
+    if (code == E2BIG)
+        return too_long(argv, environment);
     if (code != 0)
         return system_error(argv.front() + " cannot be started", code);
     job->pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, job->pid_, 0)));

@@ -20,7 +20,8 @@ class ChildJob {
         std::function<void(int wait_status, std::string said)> on_end;
     };
     static constexpr std::size_t max_line = 8192;
-    // `with_input`: it gets this process' standard input, else none.
+    // Fails (limit) where the command is longer than the system takes. `with_input`: it gets this process' standard
+    // input, else none.
     static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, bool with_input,
                                                    Callbacks callbacks);
     ChildJob(const ChildJob &) = delete;

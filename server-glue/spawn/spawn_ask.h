@@ -14,6 +14,7 @@ struct SpawnAsk {
     Process caller;
     wire::SpawnRequest request;
     pmix_status_t refused = PMIX_SUCCESS;
+    std::string why{}; // it is refused
     SpawnAnswer reply;
 };
 

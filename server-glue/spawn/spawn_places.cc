@@ -14,14 +14,14 @@ void SpawnPlaces::refuse(const Then &then, pmix_status_t status, const std::stri
     then(status, nullptr, {});
 }
 
-void SpawnPlaces::note_refusal(const std::string &why) {
+void SpawnPlaces::note_refusal(const std::string &why, bool is_for_user) {
     std::string line = fmt::format("PMIx_Spawn is refused: {}", printable(why, 1000));
     context_.log.info("{}", line);
     if (told_last_ == line && context_.now() < told_again_)
         return;
     told_last_ = line;
     told_again_ = context_.now() + told_once_in;
-    if (auto *notes = context_.step.is_lobby ? context_.backend.user_notes() : nullptr)
+    if (auto *notes = is_for_user ? context_.backend.user_notes() : nullptr)
         notes->tell_user({std::move(line)}, [](Result<void>) {});
 }
 

@@ -26,7 +26,9 @@ class SpawnPlaces final : public StepService {
     void find(const Process &caller, wire::SpawnRequest request, Then then);
     // Why something was not started here: for the log and for the user, whose tool hears a status alone. The user is
     // told once a minute of what is refused for the same reason again and again: the gate's log has few lines for each.
-    void note_refusal(const std::string &why);
+    void note_refusal(const std::string &why) { note_refusal(why, context_.step.is_lobby); }
+    // The same, and the user is told in any case.
+    void tell_refusal(const std::string &why) { note_refusal(why, true); }
     // The launcher is asked now for a job in the place: from here on it gives back what there is to be given back.
     void note_sent() { is_sent_ = true; }
     // Of the place in which jobs are now; null: there is none but the own allocation.
@@ -52,6 +54,7 @@ class SpawnPlaces final : public StepService {
         std::uint64_t seconds = 0; // that the caller waits; 0: it does not say
         TimePoint began;
     };
+    void note_refusal(const std::string &why, bool is_for_user);
     void find_in_lobby(const Process &caller, const PlaceWish &wish, wire::SpawnRequest request, const Then &then);
     void ask(const Process &caller, PlaceWish wish, wire::SpawnRequest request, Then then);
     void on_answer(std::uint64_t id, Result<RmAllocated> outcome);

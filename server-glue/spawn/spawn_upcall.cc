@@ -28,10 +28,12 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], std::s
         SpawnAsk ask;
         ask.caller = process_of(*proc);
         auto request = copy_spawn_request(info, info_count, apps, app_count);
-        if (request)
+        if (request) {
             ask.request = std::move(*request);
-        else
+        } else {
             ask.refused = status_of(request.failure());
+            ask.why = request.failure().text;
+        }
         ask.reply = spawn_answer(callback, data);
         post(upcalls, std::move(ask));
         return static_cast<pmix_status_t>(PMIX_SUCCESS);

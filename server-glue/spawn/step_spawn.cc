@@ -68,8 +68,10 @@ void StepSpawn::take_messages(StepMessages &messages) {
 }
 
 void StepSpawn::spawn(SpawnAsk ask) {
-    if (ask.refused != PMIX_SUCCESS)
+    if (ask.refused != PMIX_SUCCESS) {
+        places_.tell_refusal(ask.why); // no launcher will
         return ask.reply(ask.refused, {});
+    }
     if (!context_.backend.spawned_step())
         return ask.reply(PMIX_ERR_NOT_SUPPORTED, {});
     ask.request.nspace = ask.caller.nspace;

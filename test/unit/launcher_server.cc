@@ -404,6 +404,15 @@ void who_is_stopped_meanwhile_asks_no_more(void **) {
     assert_true(world.given->so_far().size() <= so_far + 1);
 }
 
+void a_command_that_is_too_long_is_refused_by_its_limit(void **) {
+    World world(20s, true, "exit 0 #" + std::string(200'000, 'x'));
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_OUT_OF_RESOURCE);
+    assert_non_null(strstr(world.replies[0].reason.c_str(), "MAX_ARG_STRLEN"));
+}
+
 // What several jobs say at once is read line by line; what has no end is not kept.
 void the_words_of_a_job_come_in_lines(void **) {
     auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
@@ -452,6 +461,7 @@ int main() {
         cmocka_unit_test(allocations_are_given_back_one_after_the_other),
         cmocka_unit_test(an_rm_that_stays_away_is_given_up),
         cmocka_unit_test(who_is_stopped_meanwhile_asks_no_more),
+        cmocka_unit_test(a_command_that_is_too_long_is_refused_by_its_limit),
         cmocka_unit_test(the_words_of_a_job_come_in_lines),
     };
     return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);

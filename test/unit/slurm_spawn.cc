@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <cstring>
 #include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -47,6 +48,22 @@ std::vector<TaskApp> apps_of(const JobCommand &command) {
     auto text = collect_task_spec(environment.data());
     assert_true(text.ok());
     return decode_task_spec(*text).value();
+}
+
+void more_hosts_than_srun_can_be_told_are_refused(void **) {
+    SpawnPlan plan;
+    TaskApp app;
+    app.count = 14'000;
+    app.program = "prog";
+    app.argv = {"prog"};
+    plan.apps = {app};
+    plan.host_of_rank.assign(app.count, "node12345");
+    auto command = spawn_command(plan, {});
+    assert_false(command.ok());
+    assert_int_equal(command.failure().kind, ErrorKind::limit);
+    assert_non_null(std::strstr(command.failure().text.c_str(), "14000 processes make a list of 136 KiB"));
+    plan.host_of_rank.assign(app.count, "node1");
+    assert_true(spawn_command(plan, {}).ok());
 }
 
 void children_come_into_their_parents_container(void **) {
@@ -493,6 +510,7 @@ int main() {
         cmocka_unit_test(lines_of_the_channel_are_understood),
         cmocka_unit_test(a_secret_comes_over_the_channel_once),
         cmocka_unit_test(a_family_has_one_secret),
+        cmocka_unit_test(more_hosts_than_srun_can_be_told_are_refused),
     };
     return cmocka_run_group_tests_name("slurm spawn", tests, nullptr, nullptr);
 }

@@ -31,6 +31,9 @@ const char *binding_word(SpawnPlan::Binding binding) {
     return nullptr;
 }
 
+// Of the kernel (execve(2)), with pages of 4 KiB and the byte that ends it.
+constexpr std::size_t max_argument = (128u << 10) - 1;
+
 std::string base_name(const std::string &path) {
     std::string name = path.substr(path.rfind('/') + 1);
     for (char &c : name) {
@@ -82,6 +85,12 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
     auto spec = encode_task_spec(apps);
     if (!spec)
         return spec.failure();
+    std::string hosts = fmt::format("--nodelist={}", fmt::join(plan.host_of_rank, ","));
+    if (hosts.size() > max_argument)
+        return error(ErrorKind::limit,
+                     "the hosts of {} processes make a list of {} KiB for srun, and the system takes {} KiB in one "
+                     "argument (MAX_ARG_STRLEN); next: several PMIx_Spawn of fewer processes each",
+                     plan.tasks(), hosts.size() >> 10, max_argument >> 10);
     JobCommand command;
     command.secret = context.secret;
     auto &argv = command.argv;
@@ -90,7 +99,7 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
             "--overlap", fmt::format("--job-name={}", base_name(plan.apps.front().program)),
             fmt::format("--ntasks={}", plan.tasks()),
             // The list says how many hosts; newer versions refuse to hear it twice.
-            "--distribution=arbitrary", fmt::format("--nodelist={}", fmt::join(plan.host_of_rank, ",")), "--chdir=/"};
+            "--distribution=arbitrary", std::move(hosts), "--chdir=/"};
     if (plan.oversubscribed)
         argv.push_back("--overcommit");
     if (plan.cpus_per_task > 1)

@@ -21,7 +21,7 @@ struct SpawnContext {
     std::vector<std::string> environment; // the launcher's
 };
 
-// Fails (limit) where the description of the programs is too long.
+// Fails (limit) where the description of the programs or the list of the hosts is too long.
 Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &context);
 
 // Does a variable of srun's environment suit another srun in the same allocation? One that describes or shapes a step
