@@ -46,6 +46,17 @@ void ToolChildren::on_event(pmix_status_t, const Process &source, const InfoList
     debugged_.let_go(source.nspace);
 }
 
+void ToolChildren::on_leaving(bool) {
+    if (!context_.mesh->connected(context_.launcher_peer()))
+        return;
+    for (const auto &[nspace, of] : children_) {
+        if (of.goes_on || of.has_ended || !of.debugged.empty())
+            continue;
+        context_.log.info("the tool that has spawned {} loses its server: it is ended", nspace);
+        context_.send(context_.launcher_peer(), wire::EndChild{nspace});
+    }
+}
+
 TimePoint ToolChildren::next_time() const {
     bool any =
         std::any_of(children_.begin(), children_.end(), [](const auto &child) { return !child.second.is_alone; });

@@ -1,7 +1,7 @@
-// The jobs that tools have spawned: each ends when its tool disconnects, unless it was asked to go on (PMIX_NOHUP;
-// standard, "Tools and Debuggers"); then nobody in it stands any more. What a debugger had stopped would otherwise
-// stand for ever, and so would what it has paused of a job that runs: with its daemons it lets go of that. In the
-// loop's thread.
+// The jobs that tools have spawned: each ends when its tool disconnects, or is left without its server, which is this
+// daemon, unless it was asked to go on (PMIX_NOHUP; standard, "Tools and Debuggers"); then nobody in it stands any
+// more. What a debugger had stopped would otherwise stand for ever, and so would what it has paused of a job that runs:
+// with its daemons it lets go of that. In the loop's thread.
 #pragma once
 
 #include "server-glue/tool_access/step_tools.h"
@@ -42,6 +42,8 @@ class ToolChildren final : public StepService {
 
     TimePoint next_time() const override;
     void on_time(TimePoint now) override;
+    // Debugger daemons hear of the end of what they debug, and have something to say to it.
+    void on_leaving(bool badly) override;
     bool wants_event(pmix_status_t code, const Bytes &source) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 

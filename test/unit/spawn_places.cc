@@ -75,7 +75,7 @@ struct World {
     FakeRm rm;
     std::optional<StepContext> context;
     std::unique_ptr<Mesh> mesh, launcher;
-    std::vector<std::string> left; // as the launcher hears
+    std::vector<std::string> left, ended; // as the launcher hears
     std::optional<StepTools> tools;
     std::optional<ToolChildren> children;
     std::optional<SpawnPlaces> places;
@@ -135,6 +135,8 @@ struct World {
     }
     void connect_launcher() {
         launcher = make_mesh(context->launcher_peer(), [this](std::uint8_t type, const Bytes &payload) {
+            if (type == wire::EndChild::type)
+                return ended.push_back(wire::decode<wire::EndChild>(payload)->nspace);
             assert_int_equal(type, wire::LeaveAllocation::type);
             left.push_back(wire::decode<wire::LeaveAllocation>(payload)->allocation);
         });
@@ -413,6 +415,26 @@ void who_keeps_a_place_may_outlive_the_service(void **) {
     assert_true(world.rm.given_back.empty());
 }
 
+// --- the jobs of tools ------------------------------------------------------------------------------
+
+// Who has its server no more has disconnected.
+void a_server_that_leaves_ends_what_its_tools_have_spawned(void **) {
+    World world;
+    world.connect_launcher();
+    auto is_here = [] { return true; };
+    ToolChildren::Child child{{"tool", 0}, is_here, ""};
+    world.children->runs("its", child);
+    child.goes_on = true;
+    world.children->runs("lasting", child);
+    world.children->runs("daemons", {{"tool", 0}, is_here, "debugged"});
+    world.children->runs("over", {{"tool", 0}, is_here, ""});
+    world.children->ended("over");
+    world.children->on_leaving(false);
+    world.context->send(world.context->launcher_peer(), wire::LeaveAllocation{"last"});
+    run_until(*world.loop, [&] { return !world.left.empty(); });
+    assert_true(world.ended == std::vector<std::string>{"its"});
+}
+
 // --- a step that has processes ----------------------------------------------------------------------
 
 void in_a_step_there_is_the_own_allocation(void **) {
@@ -456,6 +478,7 @@ int main() {
         cmocka_unit_test(a_lobby_that_leaves_gives_back_what_no_launcher_knows),
         cmocka_unit_test(the_launcher_goes),
         cmocka_unit_test(who_keeps_a_place_may_outlive_the_service),
+        cmocka_unit_test(a_server_that_leaves_ends_what_its_tools_have_spawned),
         cmocka_unit_test(in_a_step_there_is_the_own_allocation),
     };
     return cmocka_run_group_tests_name("where jobs are started", tests, nullptr, nullptr);
