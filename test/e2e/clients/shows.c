@@ -1,7 +1,7 @@
 /* A job that the commands of `pmixhost` look at. Each rank posts "shows.posted", "of RANK" and the bytes 00 ff in
  * "shows.bytes"; rank 0 publishes "shows.published". Prints "there RANK", and ends when FILE exists; before that,
- * rank 0 notifies 7302, PMIX_ERR_UNREACH and 7301 to everybody when FILE.notify exists, and rank 3 looks "shows.port" up when FILE.lookup
- * does: "found TEXT".
+ * rank 0 notifies 7302, PMIX_ERR_UNREACH and 7301 to everybody when FILE.notify exists, and rank 3 looks "shows.port"
+ * up when FILE.lookup does: "found TEXT".
  * usage: shows FILE */
 #include "client.h"
 
