@@ -66,6 +66,7 @@ server_glue_libglue_files = \
 	server-glue/groups/group_parts.h server-glue/groups/group_parts.cc server-glue/groups/group_registry.h \
 	server-glue/groups/group_registry.cc server-glue/groups/member_list.h server-glue/groups/member_list.cc \
 	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
+	server-glue/guard/closed_connections.h server-glue/guard/closed_connections.cc \
 	server-glue/guard/connection_guard.h server-glue/guard/connection_guard.cc \
 	server-glue/guard/descriptor_range.h server-glue/guard/descriptor_range.cc \
 	server-glue/guard/hello.h server-glue/guard/hello.cc \
@@ -215,6 +216,7 @@ server_glue_libmended_la_CPPFLAGS = $(PMIX_INTERNALS_CPPFLAGS)
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
 server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/guard/timer_guard.cc \
 	server-glue/guard/listener_interposition.cc server-glue/guard/reply_interposition.cc \
+	server-glue/guard/closing_interposition.cc \
 	server-glue/library/host_query.h server-glue/library/query_interposition.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la

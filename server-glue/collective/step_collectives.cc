@@ -1,6 +1,7 @@
 // See step_collectives.h.
 #include "server-glue/collective/step_collectives.h"
 
+#include "server-glue/guard/closed_connections.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/step/step_messages.h"
 
@@ -190,9 +191,12 @@ bool StepCollectives::local_member_gone(const Signature &signature) {
 }
 
 // libpmix leaves a rank out of the fence as soon as its connection is closed, which is before anyone
-// else can hear of its end.
+// else can hear of its end. Where it has closed none since a member was last seen alive, that one is not looked at: the
+// number is asked for first.
 bool StepCollectives::local_member_ending(const Signature &signature) {
-    auto rank = local_member(signature, [this](Rank one) { return context_.tasks->watch().ending(one); });
+    auto closed = ClosedConnections::count();
+    auto rank =
+        local_member(signature, [this, closed](Rank one) { return context_.tasks->watch().ending(one, closed); });
     if (rank)
         tell_why_it_fails(fmt::format("rank {} is ending", *rank));
     return rank.has_value();

@@ -2,6 +2,7 @@
 #include "server-glue/guard/connection_guard.h"
 
 #include "common/text/printable.h"
+#include "server-glue/guard/closed_connections.h"
 #include "server-glue/guard/hello_peek.h"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ ConnectionGuard::open(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeove
         return owners.failure();
     std::unique_ptr<ConnectionGuard> guard(new ConnectionGuard(loop, log, std::move(takeover), std::move(*owners),
                                                                range, std::move(names), std::move(on_broken), limits));
+    ClosedConnections::begin(range.first());
     guard->watch_listener();
     return guard;
 }

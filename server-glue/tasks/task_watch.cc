@@ -72,7 +72,7 @@ Result<void> TaskWatch::add(Rank rank, pid_t pid, Result<UniqueFd> pidfd) {
     // It has not been waited for even now, so these files are its own.
     if (is_reaped(pidfd->get()))
         return error(ErrorKind::not_found, "process {} has ended", pid);
-    Task task{pid, std::move(*pidfd), std::move(memory), std::move(stat), {}};
+    Task task{pid, std::move(*pidfd), std::move(memory), std::move(stat)};
     task.watch = loop_.watch(task.fd.get(), EventLoop::readable, [this, rank](unsigned) {
         const Task &it = tasks_.at(rank);
         ended(rank, wait_status_of(it.fd.get(), it.stat.get()));
@@ -109,6 +109,16 @@ bool TaskWatch::ending(Rank rank) const {
             return false;
     }
     return true;
+}
+
+bool TaskWatch::ending(Rank rank, std::optional<std::uint64_t> closed) {
+    auto found = tasks_.find(rank);
+    if (found == tasks_.end() || (closed && found->second.alive_at == closed))
+        return false;
+    bool ends = ending(rank);
+    if (!ends)
+        found->second.alive_at = closed;
+    return ends;
 }
 
 pid_t TaskWatch::pid_of(Rank rank) const {

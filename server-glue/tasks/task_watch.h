@@ -30,6 +30,10 @@ class TaskWatch {
     // Is it past its last instruction, although its end is not reported yet? Its connections are
     // closed a moment before its pidfd tells.
     bool ending(Rank rank) const;
+    // The same for who asks again and again. `closed` is a number that changes before a connection of the task that was
+    // closed by its end matters (guard/closed_connections.h): a task that was seen alive with that number is not
+    // looked at again. Nothing: it is looked at.
+    bool ending(Rank rank, std::optional<std::uint64_t> closed);
     // 0 when it is not running.
     pid_t pid_of(Rank rank) const;
     std::size_t running() const { return tasks_.size(); }
@@ -42,7 +46,8 @@ class TaskWatch {
         UniqueFd fd;
         UniqueFd memory; // /proc/PID/statm; may be empty
         UniqueFd stat;   // /proc/PID/stat; may be empty
-        EventLoop::Handle watch;
+        EventLoop::Handle watch = {};
+        std::optional<std::uint64_t> alive_at = std::nullopt; // which number it was when it was last looked at
     };
     EventLoop &loop_;
     OnEnd on_end_;

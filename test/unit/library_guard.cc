@@ -1,5 +1,6 @@
 // The PMIx library is not started where the guard before it is not in force. This program does not have
 // the interposition that pmixhostd has, so that the real library listens by itself.
+#include "server-glue/guard/closed_connections.h"
 #include "server-glue/guard/listener_takeover.h"
 #include "server-glue/library/pmix_library.h"
 
@@ -47,9 +48,18 @@ void a_library_that_listens_beside_the_guard_is_refused(void **) {
     }
 }
 
+// Nor do libraries come to a close() of ours, so it is not known whether a connection was closed.
+void closed_connections_are_not_counted(void **) {
+    ClosedConnections::begin(100);
+    assert_false(ClosedConnections::count().has_value());
+}
+
 } // namespace
 
 int main() {
-    const CMUnitTest tests[] = {cmocka_unit_test(a_library_that_listens_beside_the_guard_is_refused)};
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_library_that_listens_beside_the_guard_is_refused),
+        cmocka_unit_test(closed_connections_are_not_counted),
+    };
     return cmocka_run_group_tests_name("library_guard", tests, nullptr, nullptr);
 }

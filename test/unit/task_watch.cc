@@ -79,6 +79,22 @@ void an_end_is_seen_before_it_is_reported(void **) {
     waitpid(pid, nullptr, 0);
 }
 
+// Who asks at each fence looks at a task only when a connection has been closed since it was seen alive.
+void a_task_is_looked_at_again_only_when_a_connection_was_closed(void **) {
+    World world;
+    pid_t pid = child(rest);
+    assert_true(world.watch->add(3, pid).ok());
+    assert_false(world.watch->ending(3, 7));
+    assert_false(world.watch->ending(4, 7));
+    kill(pid, SIGKILL);
+    wait_for_end(pid);
+    assert_false(world.watch->ending(3, 7));           // it was alive then, and nothing says that it may not be
+    assert_true(world.watch->ending(3, std::nullopt)); // unknown
+    assert_true(world.watch->ending(3, 8));
+    assert_true(world.watch->ending(3, 8)); // what ends is not remembered as alive
+    waitpid(pid, nullptr, 0);
+}
+
 struct Leader {
     pthread_t thread;
     int ready;
@@ -180,6 +196,7 @@ void a_peer_that_lives_is_found(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(an_end_is_seen_before_it_is_reported),
+        cmocka_unit_test(a_task_is_looked_at_again_only_when_a_connection_was_closed),
         cmocka_unit_test(the_next_process_with_the_same_pid_is_another_one),
         cmocka_unit_test(a_peer_that_lives_is_found),
 #ifndef PMIXHOST_SANITIZES_THREADS // whose runtime does not know a process whose first thread has ended
