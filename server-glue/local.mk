@@ -66,6 +66,7 @@ server_glue_libglue_files = \
 	server-glue/groups/group_parts.h server-glue/groups/group_parts.cc server-glue/groups/group_registry.h \
 	server-glue/groups/group_registry.cc server-glue/groups/member_list.h server-glue/groups/member_list.cc \
 	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
+	server-glue/guard/assigned_base.h server-glue/guard/assigned_base.cc \
 	server-glue/guard/closed_connections.h server-glue/guard/closed_connections.cc \
 	server-glue/guard/connection_guard.h server-glue/guard/connection_guard.cc \
 	server-glue/guard/descriptor_range.h server-glue/guard/descriptor_range.cc \
@@ -89,7 +90,9 @@ server_glue_libglue_files = \
 	server-glue/iof/rm_output_copy.h server-glue/iof/rm_output_copy.cc \
 	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \
 	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \
+	server-glue/library/answer_bell.h server-glue/library/answer_bell.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \
+	server-glue/library/direct_answers.h server-glue/library/direct_answers.cc \
 	server-glue/library/expected_environment.h server-glue/library/expected_environment.cc \
 	server-glue/library/given_environment.h server-glue/library/given_environment.cc \
 	server-glue/library/library_version.h \

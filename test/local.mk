@@ -38,7 +38,7 @@ GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard
 GLUE_TESTS += test/unit/step_server test/unit/expected_environment test/unit/program_look
 GLUE_TESTS += test/unit/evidence
 GLUE_TESTS += test/unit/timer_guard
-GLUE_TESTS += test/unit/library_thread test/unit/upcalls test/unit/upcall_answers test/unit/closed_connections
+GLUE_TESTS += test/unit/library_thread test/unit/upcalls test/unit/upcall_answers test/unit/direct_answers test/unit/closed_connections
 GLUE_TESTS += test/unit/library_watch
 GLUE_TESTS += test/unit/namespace_asks test/unit/inner_client
 # Large state machines without a thread have nothing for the thread sanitizer, under which they take minutes.
@@ -107,6 +107,11 @@ test_unit_posted_heirs_LDADD = $(GLUE_TEST_LDADD)
 test_unit_library_thread_SOURCES = test/unit/library_thread.cc
 test_unit_library_thread_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_library_thread_LDADD = $(GLUE_TEST_LDADD)
+# With what makes libpmix' base known, as pmixhostd is.
+test_unit_direct_answers_SOURCES = test/unit/direct_answers.cc server-glue/guard/timer_guard.cc
+test_unit_direct_answers_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_direct_answers_LDADD = $(GLUE_TEST_LDADD) -ldl
+test_unit_direct_answers_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 # With pmixhostd's close(); library_guard is a program without it.
 test_unit_closed_connections_SOURCES = test/unit/closed_connections.cc server-glue/guard/closing_interposition.cc
 test_unit_closed_connections_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
@@ -116,7 +121,8 @@ test_unit_library_watch_SOURCES = test/unit/library_watch.cc
 test_unit_library_watch_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_library_watch_LDADD = $(GLUE_TEST_LDADD)
 # With the guard, as pmixhostd is, and a module, as backends are.
-test_unit_timer_guard_SOURCES = test/unit/timer_guard.cc server-glue/guard/timer_guard.cc
+test_unit_timer_guard_SOURCES = test/unit/timer_guard.cc server-glue/guard/timer_guard.cc \
+	server-glue/guard/assigned_base.cc
 test_unit_timer_guard_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_timer_guard_LDADD = common/libcommon.la $(CMOCKA_LIBS) -ldl
 test_unit_timer_guard_LDFLAGS = $(AM_LDFLAGS) -export-dynamic

@@ -14,7 +14,7 @@ DataReply data_reply(pmix_modex_cbfunc_t callback, void *data) {
     if (!callback)
         return {};
     return {[callback, data](pmix_status_t status, Bytes bytes) {
-                in_library_thread([callback, data, status, bytes = std::move(bytes)]() mutable {
+                in_answering_thread([callback, data, status, bytes = std::move(bytes)]() mutable {
                     auto *owned = new Bytes(std::move(bytes));
                     callback(
                         status, owned->empty() ? nullptr : owned->data(), owned->size(), data,

@@ -10,7 +10,11 @@
 // pending event. That leaves out all timers of event loops of this program, in whichever of its
 // modules they were made.
 //
+// Who asks for it is also told here for which base events are assigned (assigned_base.h).
+//
 // Linked into pmixhostd itself: the dynamic linker prefers a program's functions to a library's.
+#include "server-glue/guard/assigned_base.h"
+
 #include <cstdint>
 #include <dlfcn.h>
 #include <event2/event.h>
@@ -79,6 +83,7 @@ extern "C" __attribute__((visibility("default"))) int event_assign(event *ev, ev
                                                                    void *argument) {
     using Assign = int (*)(event *, event_base *, evutil_socket_t, short, event_callback_fn, void *);
     static const auto assign = reinterpret_cast<Assign>(dlsym(RTLD_NEXT, "event_assign"));
+    pmixhost::AssignedBase::note(base);
     // Only for a timer. The memory may never have been an event, so only its address is looked at.
     if (base && fd == -1 && (events & (EV_READ | EV_WRITE | EV_SIGNAL)) == 0 &&
         !is_libevent(__builtin_return_address(0)) && pending(base, ev))

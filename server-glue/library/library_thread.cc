@@ -12,15 +12,23 @@
 
 namespace pmixhost {
 
+// Who runs what: `shared` is older than all of `waiting`, and grows only while nothing waits and the library thread is
+// not busy. The library thread begins nothing while the share gives, and takes what is left in `shared` first.
 struct LibraryThread::State {
     struct Entry {
         const char *name;
         Job job;
     };
+    using Ring = std::shared_ptr<const std::function<void()>>;
     std::function<void(const std::string &)> on_exception;
     std::mutex mutex; // guards what follows, but for running
-    std::condition_variable wake, over;
-    std::vector<Entry> waiting;
+    std::condition_variable wake, given, over;
+    std::vector<Entry> waiting, shared;
+    std::vector<Entry> taken; // by who gives, and then its own
+    Ring ring;                // null: there is no share
+    bool open = false;        // somebody comes when it is rung
+    bool giving = false;      // the share has taken what was in `shared`, and runs it
+    bool busy = false;        // the library thread has taken something, and runs it
     bool idle = false, ending = false, ended = false;
     std::atomic<const char *> running{nullptr};
 
@@ -31,15 +39,20 @@ struct LibraryThread::State {
         for (;;) {
             {
                 std::unique_lock lock(mutex);
+                busy = false;
                 idle = true;
-                wake.wait(lock, [this] { return ending || !waiting.empty(); });
+                wake.wait(lock, [this] { return ending || !waiting.empty() || (!open && !shared.empty()); });
                 idle = false;
-                if (waiting.empty()) {
+                given.wait(lock, [this] { return !giving; });
+                if (waiting.empty() && shared.empty()) {
+                    if (!ending)
+                        continue;
                     ended = true;
                     over.notify_all();
                     return;
                 }
-                batch.swap(waiting);
+                batch.swap(shared.empty() ? waiting : shared);
+                busy = true;
             }
             for (auto &entry : batch)
                 one(entry);
@@ -64,6 +77,8 @@ Result<std::unique_ptr<LibraryThread>> LibraryThread::start(std::function<void(c
     auto state = std::make_shared<State>();
     state->on_exception = std::move(on_exception);
     state->waiting.reserve(reserved);
+    state->shared.reserve(reserved);
+    state->taken.reserve(reserved);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -97,6 +112,61 @@ bool LibraryThread::run(const char *name, Job job) noexcept {
     if (idle)
         state_->wake.notify_one();
     return true;
+}
+
+bool LibraryThread::answer(const char *name, Job job) noexcept {
+    State::Ring ring;
+    {
+        std::unique_lock lock(state_->mutex);
+        if (!state_->open || state_->ending || state_->busy || !state_->waiting.empty()) {
+            lock.unlock();
+            return run(name, std::move(job));
+        }
+        if (state_->shared.empty())
+            ring = state_->ring;
+        state_->shared.push_back({name, std::move(job)});
+    }
+    if (ring)
+        (*ring)();
+    return true;
+}
+
+LibraryThread::Share::~Share() {
+    std::lock_guard lock(state_->mutex);
+    state_->open = false;
+    state_->ring.reset();
+    if (!state_->shared.empty())
+        state_->wake.notify_one();
+}
+
+void LibraryThread::Share::open() {
+    std::lock_guard lock(state_->mutex);
+    state_->open = true;
+}
+
+void LibraryThread::Share::give() {
+    {
+        std::lock_guard lock(state_->mutex);
+        if (state_->shared.empty())
+            return;
+        state_->taken.swap(state_->shared);
+        state_->giving = true;
+    }
+    for (auto &entry : state_->taken)
+        state_->one(entry);
+    state_->taken.clear();
+    {
+        std::lock_guard lock(state_->mutex);
+        state_->giving = false;
+    }
+    state_->given.notify_one();
+}
+
+std::unique_ptr<LibraryThread::Share> LibraryThread::share(std::function<void()> ring) {
+    std::unique_ptr<Share> share(new Share(state_));
+    std::lock_guard lock(state_->mutex);
+    state_->ring = std::make_shared<const std::function<void()>>(std::move(ring));
+    return share;
 }
 
 const char *LibraryThread::running() const {

@@ -5,8 +5,11 @@
 #include "common/process/topology_file.h"
 #include "common/rendezvous/own_keys.h"
 #include "common/text/printable.h"
+#include "server-glue/guard/assigned_base.h"
+#include "server-glue/guard/closed_connections.h"
 #include "server-glue/guard/connection_guard.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/direct_answers.h"
 #include "server-glue/library/failed_collective.h"
 #include "server-glue/library/given_environment.h"
 #include "server-glue/library/host_query.h"
@@ -212,6 +215,7 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
         return guarded.failure(); // the library is ended soon
     library->address_ = std::move(address);
     library->mend_failed_collectives();
+    library->answer_directly();
     return library;
 }
 
@@ -220,9 +224,35 @@ PmixLibrary::PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nsp
     : loop_(loop), thread_(thread), nspace_(std::move(nspace)), takeover_(std::move(takeover)) {}
 
 PmixLibrary::~PmixLibrary() {
-    // A thread that has ended was not stuck: then it can be done here. The library uses the topology until then.
-    if (!thread_.run("PMIx_server_finalize", [topology = topology_] { PMIx_server_finalize(); }))
-        PMIx_server_finalize();
+    // A thread that has ended was not stuck: then it can be done here. The library uses the topology until then, and
+    // its event base must still be there when the bell is taken down.
+    struct Ends {
+        std::shared_ptr<Topology> topology;
+        std::shared_ptr<DirectAnswers> direct_answers;
+        void operator()() {
+            direct_answers.reset();
+            PMIx_server_finalize();
+        }
+    };
+    auto ends = std::make_shared<Ends>(Ends{topology_, std::move(direct_answers_)});
+    if (!thread_.run("PMIx_server_finalize", [ends] { (*ends)(); }))
+        (*ends)();
+}
+
+// In the library thread. What shifts an empty inventory to libpmix' thread names its base, and shows the thread.
+void PmixLibrary::answer_directly() {
+    auto direct = std::make_shared<DirectAnswers>();
+    event_base *base = nullptr;
+    {
+        AssignedBase::Scope scope;
+        in_progress_thread([direct] { direct->know_thread(); });
+        base = scope.base();
+    }
+    auto begun = base ? direct->begin(base, thread_) : error(ErrorKind::unsupported, "its event base is not known");
+    if (begun)
+        direct_answers_ = std::move(direct);
+    else
+        not_direct_ = begun.failure().text;
 }
 
 void PmixLibrary::mend_failed_collectives() {
@@ -270,6 +300,9 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     if (!guard)
         return guard.failure();
     guard_ = std::move(*guard);
+    log.debug("answers go to libpmix' thread {}; its closed connections are {}",
+              not_direct_.empty() ? "directly" : "by way of one of ours: " + not_direct_,
+              ClosedConnections::count() ? "counted" : "not counted, so each fence looks at its processes");
     return {};
 }
 

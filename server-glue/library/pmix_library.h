@@ -23,6 +23,7 @@
 namespace pmixhost {
 
 class ConnectionGuard;
+class DirectAnswers;
 class InnerClient;
 class ListenerTakeover;
 
@@ -149,6 +150,7 @@ class PmixLibrary {
   private:
     struct Found;
     void mend_failed_collectives();
+    void answer_directly();
     PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace, std::unique_ptr<ListenerTakeover> takeover);
     EventLoop &loop_;
     LibraryThread &thread_;
@@ -162,6 +164,8 @@ class PmixLibrary {
     std::shared_ptr<Topology> topology_;                                // null: the library has found its own
     std::string no_topology_;                                           // why
     std::string not_mended_;                                            // what to say of it, or empty
+    std::shared_ptr<DirectAnswers> direct_answers_;                     // null, from the end on or where there are none
+    std::string not_direct_;                                            // why there are none
     // Who waits for the answer to a request that the library has not answered, by process; the request's too.
     using Unanswered = std::map<std::pair<std::string, Rank>, std::vector<std::weak_ptr<Found>>>;
     std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();

@@ -1,8 +1,8 @@
 // What every *_upcall.cc needs: the way from libpmix' thread into the loop, and answers back.
 // Inside server-glue only.
 //
-// Answers are given in the loop's thread and go to libpmix through the library thread: its callbacks
-// shift to libpmix' own thread, which takes the lock of its event base. They are never called from within
+// Answers are given in the loop's thread and go to libpmix through the library thread, or directly to libpmix' own: its
+// callbacks shift to that thread, which takes the lock of its event base. They are never called from within
 // an upcall.
 #pragma once
 
@@ -60,6 +60,12 @@ template <typename Ask> void post(Upcalls &upcalls, Ask ask) {
 template <typename Call> void in_library_thread(Call call) noexcept {
     if (Upcalls *upcalls = current())
         upcalls->library.run("the answer to a request", std::move(call));
+}
+// The same for an answer that may as well be given in libpmix' own thread, directly (library/direct_answers.h): a
+// callback that shifts to that thread, or queues a message there, and calls nothing else of libpmix.
+template <typename Call> void in_answering_thread(Call call) noexcept {
+    if (Upcalls *upcalls = current())
+        upcalls->library.answer("the answer to a request", std::move(call));
 }
 // Gives it to the library thread and from there to libpmix' own thread (PmixLibrary::in_progress_thread).
 template <typename Call> void in_progress_thread(Call call) noexcept {

@@ -19,7 +19,7 @@ StatusReply status_reply(pmix_op_cbfunc_t callback, void *data) {
     if (!callback)
         return {};
     return {[callback, data](pmix_status_t status) {
-                in_library_thread([callback, data, status] { callback(status, data); });
+                in_answering_thread([callback, data, status] { callback(status, data); });
             },
             PMIX_ERROR};
 }

@@ -23,7 +23,7 @@ struct GivenModex {
 };
 DataReply modex_reply(pmix_modex_cbfunc_t callback, void *data) {
     return {[callback, data](pmix_status_t status, Bytes bytes) {
-                in_library_thread([callback, data, status, bytes = std::move(bytes)]() mutable {
+                in_answering_thread([callback, data, status, bytes = std::move(bytes)]() mutable {
                     auto *given = new GivenModex{std::move(bytes), data};
                     callback(
                         status, given->bytes.empty() ? nullptr : given->bytes.data(), given->bytes.size(), data,

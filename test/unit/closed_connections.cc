@@ -2,6 +2,7 @@
 #include "server-glue/guard/closed_connections.h"
 #include "server-glue/guard/descriptor_range.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 // How this program deals with libevent. The guard that takes pending timers back looks at none of the program's own
 // timers, wherever they were made; and its event bases have locks, because libpmix' threads come to libevent too.
 #include "common/loop/event_loop.h"
+#include "server-glue/guard/assigned_base.h"
 
 #include <dlfcn.h>
 #include <event2/event.h>
@@ -93,6 +94,27 @@ void a_pending_timer_is_taken_back(void **) {
     event_base_free(base);
 }
 
+// Who asks learns for which base this thread has an event assigned, as libpmix does where it shifts something.
+void the_base_of_an_event_is_told_to_who_asks(void **) {
+    event_base *base = event_base_new(), *other = event_base_new();
+    alignas(16) static char memory[1024];
+    auto assign = [](event_base *to) {
+        event_assign(
+            reinterpret_cast<event *>(memory), to, -1, EV_WRITE, [](evutil_socket_t, short, void *) {}, nullptr);
+    };
+    {
+        AssignedBase::Scope scope;
+        assert_null(scope.base());
+        assign(base);
+        assert_ptr_equal(scope.base(), base);
+    }
+    assign(other);
+    AssignedBase::Scope scope;
+    assert_null(scope.base());
+    event_base_free(base);
+    event_base_free(other);
+}
+
 } // namespace
 
 int main() {
@@ -101,6 +123,7 @@ int main() {
         cmocka_unit_test(own_timers_are_not_looked_for),
         cmocka_unit_test(nor_are_those_of_a_module),
         cmocka_unit_test(a_pending_timer_is_taken_back),
+        cmocka_unit_test(the_base_of_an_event_is_told_to_who_asks),
     };
     return cmocka_run_group_tests_name("timer guard", tests, nullptr, nullptr);
 }

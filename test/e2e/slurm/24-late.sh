@@ -23,6 +23,8 @@ ok "a program without PMIx does not have the library started" until_true 60 neve
 logged 2 2 "$clients/hello"
 ok "one that is linked with it finds the job" says_ok 4
 like "and the library is started at once" "$(reasons)" '^2 a program names it$'
+is "its answers have the short way, and its connections are counted" "$(grep -c \
+    "answers go to libpmix' thread directly; its closed connections are counted" "$log")" 2
 # shellcheck disable=SC2016 # of the task
 script='exec "$0" "$@"'
 logged 2 2 sh -c "$script" "$clients/hello"
