@@ -173,6 +173,7 @@ spawner=$(on_host "$h1" pgrep -x io_tool) # this is one number, for there must b
 other "$h1" "$nspace" make beside hold "$test_dir/leave" >/dev/null &
 beside=$!
 until_true 30 test -e "$test_dir/beside"
+ok "the one who spawned them goes, and another tool stays" eval '[[ $spawner =~ ^[0-9]+$ && -e $test_dir/beside ]]'
 [[ $spawner =~ ^[0-9]+$ ]] && on_host "$h1" kill -KILL "$spawner"
 wait "$follower"
 touch "$test_dir/gone"
