@@ -3,7 +3,7 @@
 #
 # A new one is one word here: its source is the program's name with .c, its headers are those below.
 E2E_CLIENTS = \
-	test/e2e/clients/debugger test/e2e/clients/indirect \
+	test/e2e/clients/debugger test/e2e/clients/indirect test/e2e/clients/initiator \
 	test/bench/bench_events test/bench/bench_fence test/bench/bench_group test/bench/bench_init \
 	test/bench/bench_modex test/bench/bench_spawn test/bench/bench_tool \
 	test/e2e/clients/abort test/e2e/clients/again test/e2e/clients/allocate \
@@ -36,7 +36,7 @@ check_PROGRAMS += $(E2E_CLIENTS)
 check_DATA = test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
 endif
 noinst_HEADERS += test/e2e/clients/client.h test/e2e/clients/control.h test/e2e/clients/events.h \
-	test/e2e/clients/groups.h test/e2e/clients/peers.h test/e2e/clients/queries.h test/e2e/clients/sets.h
+	test/e2e/clients/groups.h test/e2e/clients/initiator.h test/e2e/clients/peers.h test/e2e/clients/queries.h test/e2e/clients/sets.h
 # It speaks the protocol itself.
 test_e2e_clients_knock_LDADD =
 

@@ -45,7 +45,7 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/view/output_lines.h tools/view/output_lines.cc \
 	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
 	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \
-	tools/cli/data_command.cc tools/cli/spawn_command.cc  \
+	tools/cli/data_command.cc tools/cli/launcher_command.cc tools/cli/spawn_command.cc \
 	tools/view/value_text.h tools/view/value_text.cc \
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc tools/view/desk.h tools/view/desk.cc \

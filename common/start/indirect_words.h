@@ -19,6 +19,10 @@
 
 namespace pmixhost {
 
+// In the environment of a starter that `pmixhost launcher` has become: the words of the program that only holds the
+// place, with spaces.
+inline constexpr std::string_view holder_variable = "PMIXHOST_HOLDER";
+
 struct Released {
     std::string file;
     std::string stops; // empty: nobody stops

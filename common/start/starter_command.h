@@ -13,6 +13,13 @@ struct StarterCommand {
     std::vector<std::string> words; // that make it use pmixhost
     // Words that make it what cannot be debugged, and why; options also with "=VALUE".
     std::vector<std::pair<std::string, std::string>> refused;
+
+    // A launcher without a program (`pmixhost launcher`) is a job that does nothing, in whose allocation others are
+    // spawned: `name`, `words`, `holds`, where `allocation` is set `holds_within`, the user's options, `holder`.
+    std::vector<std::string> holds;
+    std::string allocation; // a variable
+    std::vector<std::string> holds_within;
+    std::vector<std::string> holder;
 };
 
 // At least one, in the order in which they are offered.

@@ -39,7 +39,7 @@ bool is_debuggers(std::string_view variable) {
     static constexpr std::string_view all[] = {
         debugger_uri_variable, "PMIX_NAMESPACE",         "PMIX_RANK",        "PMIX_SERVER_NSPACE", "PMIX_SERVER_RANK",
         "PMIX_SECURITY_MODE",  "PMIX_BFROP_BUFFER_TYPE", "PMIX_GDS_MODULE",  "PMIX_SERVER_TMPDIR", "PMIX_SYSTEM_TMPDIR",
-        "PMIX_HOSTNAME",       "PMIX_VERSION",           keepalive_variable, indirect_fd_variable};
+        "PMIX_HOSTNAME",       "PMIX_VERSION",           keepalive_variable, indirect_fd_variable, holder_variable};
     return std::find(std::begin(all), std::end(all), variable) != std::end(all) ||
            variable.starts_with("PMIX_SERVER_URI");
 }
@@ -51,11 +51,16 @@ static Result<FdPair> input_for_debugger() {
     return is_terminal ? Result<FdPair>(FdPair()) : make_pipe();
 }
 
+std::string holder_of_starter() {
+    const char *words = getenv(std::string(holder_variable).c_str());
+    return words ? words : "";
+}
+
 static void forget_debuggers_variables() {
     std::vector<std::string> names;
     for (char **entry = environ; *entry; ++entry) {
         std::string name(*entry, std::strcspn(*entry, "="));
-        if (is_debuggers(name))
+        if (is_debuggers(name) && name != holder_variable)
             names.push_back(std::move(name));
     }
     for (const auto &name : names)
@@ -90,6 +95,8 @@ Result<void> begin_indirect_launch(const std::string &program) {
         given = give(input->second);
         spawn.words.push_back("relay");
     }
+    if (!holder_of_starter().empty())
+        spawn.words.push_back("serve");
     if (given && keepalive) {
         given = give(keepalive);
         setenv(keepalive_variable, std::to_string(STDERR_FILENO + spawn.descriptors.size()).c_str(), 1);
@@ -104,6 +111,12 @@ Result<void> begin_indirect_launch(const std::string &program) {
         ::dup2(input->first.get(), STDIN_FILENO);
     setenv(std::string(indirect_fd_variable).c_str(), std::to_string(own->release()).c_str(), 1);
     return {};
+}
+
+bool take_holder() {
+    bool holds = !holder_of_starter().empty();
+    unsetenv(std::string(holder_variable).c_str());
+    return holds;
 }
 
 UniqueFd take_indirect_channel() {

@@ -315,7 +315,7 @@ void LaunchListener::launcher_ended() {
 void LaunchListener::wait_for_launcher() {
     if (!launcher_)
         return;
-    if (report_) {
+    if (report_ || parts_.ends_children) {
         const char end[4] = {0, 0, 0, 0};
         write_channel(end, sizeof end);
     }

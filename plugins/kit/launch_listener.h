@@ -43,6 +43,7 @@ class LaunchListener {
         std::function<Result<LauncherProcess>()> start_launcher;
         std::function<Result<LauncherProcess>(int listener)> start_desk; // empty: tools cannot come by the starter
         std::string launcher_file;      // that is to tell where the job is (kit/launcher_file.h); empty: none
+        bool ends_children = false;     // what the step has spawned ends with it
         bool on_a_host_of_jobs = false; // as ToolDoor::open() says
         UniqueFd spawn_channel;         // empty unless this starter was run for PMIx_Spawn
         std::size_t hosts = 0;          // that have to say `launched` before it is told

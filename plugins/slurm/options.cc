@@ -27,7 +27,12 @@ StarterCommand starter_command() {
     return {"srun",
             {"--mpi=pmixhost"},
             {{":", "a heterogeneous job is not started for this; next: start it, and --attach JOB"},
-             {"--pty", "--pty takes the terminal, which is the prompt's; next: without it"}}};
+             {"--pty", "--pty takes the terminal, which is the prompt's; next: without it"}},
+            // It takes nothing from what is spawned, and leaves its input to that.
+            {"--overlap", "--input=none", "--job-name=pmixhost-launcher"},
+            "SLURM_JOB_ID",
+            {"--nodes=1", "--ntasks=1"},
+            {"sleep", "infinity"}};
 }
 
 } // namespace pmixhost::slurm

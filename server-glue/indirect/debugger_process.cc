@@ -58,7 +58,10 @@ Result<void> DebuggerProcess::open() {
     events.on_released = [this](Result<LaunchWishes> wishes) { on_released(std::move(wishes)); };
     events.on_call = [this](Call call, DebuggerServer::Reply reply) { on_call(std::move(call), std::move(reply)); };
     events.on_notify = [this](const Notify &event) { on_notify(event); };
-    events.on_listen = [this](const Listen &codes) { to_tool(codes); };
+    events.on_listen = [this](const Listen &codes) {
+        begin_service();
+        to_tool(codes);
+    };
     events.on_input = [this](Bytes bytes, bool last, const DebuggerServer::Reply &reply) {
         on_input(std::move(bytes), last, reply);
     };
@@ -68,7 +71,7 @@ Result<void> DebuggerProcess::open() {
         reply({0, sent ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {}, {}});
     };
     events.on_debugger_gone = [this] { debugger_gone(); };
-    auto server = DebuggerServer::start(start_.loop, start_.nspace, start_.rank, std::move(events));
+    auto server = DebuggerServer::start(start_.loop, start_.nspace, start_.rank, start_.serves, std::move(events));
     if (!server)
         return server.failure();
     server_ = std::move(*server);
@@ -98,13 +101,23 @@ Result<void> DebuggerProcess::open() {
 void DebuggerProcess::on_released(Result<LaunchWishes> wishes) {
     if (over_ || killed_)
         return;
-    if (auto ours = check_debugger(start_.debugger_uri); wishes && !ours)
-        wishes = ours.failure();
     if (!wishes)
         return refuse(wishes.failure().text);
+    if (!start_.serves)
+        let_go(*wishes);
+}
+
+void DebuggerProcess::begin_service() {
+    if (start_.serves && !released_ && !over_ && !killed_ && debugger_is_connected(start_.debugger_uri))
+        let_go({});
+}
+
+void DebuggerProcess::let_go(const LaunchWishes &wishes) {
+    if (auto ours = check_debugger(start_.debugger_uri); !ours)
+        return refuse(ours.failure().text);
     released_ = true;
-    standing_ = Standing(wishes->stops);
-    say(start_.launcher.get(), Released{start_.directory + file_name, wishes->stops.text()}.line());
+    standing_ = Standing(wishes.stops);
+    say(start_.launcher.get(), Released{start_.directory + file_name, wishes.stops.text()}.line());
 }
 
 // A launcher that waits for its allocation hears of it hours later.
@@ -122,12 +135,14 @@ void DebuggerProcess::watch_debugger() {
     if (connected_ && !connected)
         return debugger_gone();
     connected_ = connected;
+    begin_service();
     look_ = start_.loop.after(look_again, [this] { watch_debugger(); });
 }
 
 // Before the release nothing counts that came over the connection. The end of a job is for a launcher its own, in so
 // many words (standard, "Indirect launch"), where no other job is named.
 void DebuggerProcess::on_notify(const Notify &event) {
+    begin_service();
     if (!released_)
         return;
     if (event.code == PMIX_EVENT_JOB_END) {
@@ -231,7 +246,7 @@ void DebuggerProcess::told_end() {
     patience_.reset();
     if (exit_code_ == 0)
         tell_launch(); // it must have been
-    if (!nspace_.empty())
+    if (!nspace_.empty() && !start_.serves)
         tell_end();
     server_->end([this] { on_end_(); });
 }
@@ -240,7 +255,7 @@ void DebuggerProcess::told_end() {
 void DebuggerProcess::debugger_gone() {
     keepalive_watch_.reset();
     look_.reset();
-    goes_on_ = goes_on_ || (released_ && !standing_.any() && !start_.keepalive);
+    goes_on_ = goes_on_ || (released_ && !standing_.any() && !start_.keepalive && !start_.serves);
     if (goes_on_)
         input_->no_more_pushes();
     else
@@ -271,9 +286,22 @@ static std::vector<Process> targets_of(const Call &call) {
     return processes ? processes_of((*processes)->data(), (*processes)->size()) : std::vector<Process>();
 }
 
+static bool asks_to_outlive(const Call &call) {
+    auto info = unpack_info(call.first);
+    return info && std::any_of((*info)->begin(), (*info)->end(), [](const pmix_info_t &each) {
+               return PMIX_CHECK_KEY(&each, PMIX_NOHUP) && PMIX_INFO_TRUE(&each);
+           });
+}
+
 void DebuggerProcess::on_call(Call call, DebuggerServer::Reply reply) {
+    begin_service();
     if (!released_ || over_ || !tool_)
         return reply({0, over_ || !tool_ ? PMIX_ERR_UNREACH : PMIX_ERR_NOT_AVAILABLE, {}, {}});
+    if (start_.serves && call.kind == CallKind::spawn && asks_to_outlive(call)) {
+        fmt::print(stderr, "pmixhost: PMIx_Spawn by a launcher: what it starts ends with its debugger: not with "
+                           "PMIX_NOHUP\n");
+        return reply({0, PMIX_ERR_NOT_SUPPORTED, {}, {}});
+    }
     call.id = next_call_++;
     calls_.emplace(call.id, noting_who_goes_on(call, std::move(reply)));
     to_tool(call);
@@ -338,10 +366,14 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
         });
     case Heard::type:
         return with(Heard(), [this](Heard event) {
+            if (start_.serves && event.nspace == nspace_)
+                return; // of what holds the place
             note_end(event);
             note_ready(event);
             server_->tell(std::move(event));
         });
+    case Output::type:
+        return with(Output(), [this](Output output) { server_->deliver(std::move(output)); });
     }
 }
 
@@ -357,15 +389,15 @@ void DebuggerProcess::on_tool_gone() {
     });
 }
 
-// A job that stands would stand for ever.
+// A job that stands would stand for ever, and a launcher without a program is of no use.
 void DebuggerProcess::not_reached(std::string_view why) {
     patience_.reset();
-    if (over_ || !standing_.any())
+    if (over_ || killed_ || !(start_.serves || standing_.any()))
         return;
     tool_.reset();
     fail_calls(PMIX_ERR_UNREACH);
-    fmt::print(stderr,
-               "pmixhost: the debugger does not reach the job whose processes shall stop for it, so it is ended: {}\n",
+    fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
+               start_.serves ? "what it has started to spawn by" : "the job whose processes shall stop for it",
                one_line(why));
     end_launcher();
 }
@@ -396,13 +428,13 @@ void DebuggerProcess::tell_job(std::uint8_t what) {
 }
 
 void DebuggerProcess::tell_start() {
-    if (!nspace_.empty() && !std::exchange(told_start_, true))
+    if (!nspace_.empty() && !start_.serves && !std::exchange(told_start_, true))
         tell_job(wire::JobEvent::started);
 }
 
 void DebuggerProcess::tell_launch() {
     tell_start();
-    if (!nspace_.empty() && !std::exchange(told_launch_, true))
+    if (!nspace_.empty() && !start_.serves && !std::exchange(told_launch_, true))
         tell_job(wire::JobEvent::running);
 }
 

@@ -3,6 +3,9 @@
 // becomes of it. When the debugger is gone the launcher is ended, unless it was asked to go on then (PMIX_NOHUP); when
 // the launcher has ended so does this.
 //
+// Of a launcher without a program (common/start/starter_command.h) the job does nothing: it has the server by which the
+// debugger spawns. It waits for no release, nothing is told of it, and it ends with the debugger in any case.
+//
 // All in the loop's thread.
 #pragma once
 
@@ -29,6 +32,7 @@ class DebuggerProcess {
         std::string nspace;     // of this process, by the debugger
         std::uint32_t rank = 0; // likewise
         std::string debugger_uri;
+        bool serves = false; // the launcher has no program
     };
     DebuggerProcess(Start start, std::function<void()> on_end);
     // Fails (limit, system).
@@ -36,6 +40,8 @@ class DebuggerProcess {
 
   private:
     void on_released(Result<LaunchWishes> wishes);
+    void begin_service(); // once the debugger is there; where it serves
+    void let_go(const LaunchWishes &wishes);
     void on_notify(const Notify &event);
     void refuse(const std::string &why);
     void watch_debugger();

@@ -48,6 +48,17 @@ struct Upcalled {
         DebuggerServer *server = the_server;
         return server && procs && count > 0 && is_here(*server, process_of(procs[0]).nspace);
     }
+    // In libpmix' thread.
+    static void note_child(DebuggerServer &server, const std::string &nspace) { server.children_.insert(nspace); }
+    static bool is_child(const pmix_proc_t &process) {
+        DebuggerServer *server = the_server;
+        return server && server->children_.contains(process_of(process).nspace);
+    }
+    static void forget_connection(DebuggerServer &server) {
+        server.loses_refusals_ =
+            library_drops_refusals_of_connected_servers() && !(library_is_of_headers() && pmixhost_forget_connection());
+    }
+    static bool serves(const DebuggerServer &server) { return server.serves_; }
 };
 
 namespace {
@@ -67,6 +78,12 @@ Reply list_reply(DebuggerServer &server, pmix_info_cbfunc_t callback, void *data
                 status, values->empty() ? nullptr : values->data(), values->size(), data,
                 [](void *released) { delete static_cast<Unpacked<pmix_info_t> *>(released); }, kept);
         });
+    };
+}
+
+Reply op_reply(DebuggerServer &server, pmix_op_cbfunc_t callback, void *data) {
+    return [&server, callback, data](const Answer &answer) {
+        Upcalled::in_library(server, [callback, data, status = answer.status] { callback(status, data); });
     };
 }
 
@@ -94,9 +111,12 @@ pmix_status_t on_spawn(const pmix_proc_t *, const pmix_info_t info[], std::size_
     pmix_status_t posted = Upcalled::post([call = std::move(call), callback, data](DebuggerServer &server,
                                                                                    const auto &events) {
         events.on_call(call, [&server, callback, data](const Answer &answer) {
-            Upcalled::in_library(server, [callback, data, status = answer.status, nspace = answer.nspace]() mutable {
-                callback(status, nspace.empty() ? nullptr : nspace.data(), data);
-            });
+            Upcalled::in_library(server,
+                                 [&server, callback, data, status = answer.status, nspace = answer.nspace]() mutable {
+                                     if (!nspace.empty())
+                                         Upcalled::note_child(server, nspace);
+                                     callback(status, nspace.empty() ? nullptr : nspace.data(), data);
+                                 });
         });
     });
     return posted == PMIX_SUCCESS ? PMIX_SUCCESS : refuse(posted);
@@ -107,6 +127,8 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t queries[], std::size_t count,
     DebuggerServer *server = the_server;
     if (!server || !server->is_released())
         return PMIX_ERR_NOT_AVAILABLE; // at once: a later refusal might get lost (library/connected_server.h)
+    if (Upcalled::serves(*server))
+        Upcalled::forget_connection(*server); // PMIx_server_init has not returned, but its connection is made
     auto packed = pack(queries, count, PMIX_QUERY);
     if (!packed)
         return PMIX_ERR_PACK_FAILURE;
@@ -182,30 +204,38 @@ pmix_status_t on_deregister(pmix_status_t *, std::size_t, pmix_op_cbfunc_t, void
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-// The launcher's output goes to who started it, without this.
+// The launcher's output goes to who started it, without this; what is delivered of a spawned process libpmix gives to
+// who pulls it.
 pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[],
                       std::size_t directive_count, pmix_iof_channel_t, pmix_op_cbfunc_t, void *data) {
     for (std::size_t i = 0; directives && i < directive_count; ++i)
         if (PMIX_CHECK_KEY(&directives[i], stop_pulling) && library_answers_iof_deregistrations_astray() &&
             library_is_of_headers())
             pmixhost_mend_iof_deregistration(data);
-    return !procs || Upcalled::is_here(procs, count) ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_SUPPORTED;
+    bool known = !procs || Upcalled::is_here(procs, count) || std::all_of(procs, procs + count, Upcalled::is_child);
+    return known ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_SUPPORTED;
 }
 
 pmix_status_t on_push(const pmix_proc_t *, const pmix_proc_t targets[], std::size_t count,
                       const pmix_info_t directives[], std::size_t directive_count, const pmix_byte_object_t *bytes,
                       pmix_op_cbfunc_t callback, void *data) {
-    if (!Upcalled::is_here(targets, count))
-        return PMIX_ERR_NOT_SUPPORTED;
     Bytes pushed = bytes && bytes->bytes ? Bytes(bytes->bytes, bytes->size) : Bytes();
+    if (!Upcalled::is_here(targets, count)) {
+        auto first = pack(targets, targets ? count : 0, PMIX_PROC);
+        auto second = pack_info(directives, directives ? directive_count : 0);
+        if (!first || !second)
+            return PMIX_ERR_PACK_FAILURE;
+        Call call{0, CallKind::input, std::move(*first), std::move(*second), std::move(pushed)};
+        return Upcalled::post([call = std::move(call), callback, data](DebuggerServer &server, const auto &events) {
+            events.on_call(call, op_reply(server, callback, data));
+        });
+    }
     bool last = pushed.empty();
     for (std::size_t i = 0; directives && i < directive_count; ++i)
         last = last || (PMIX_CHECK_KEY(&directives[i], PMIX_IOF_COMPLETE) && flag_of(directives[i].value));
     return Upcalled::post(
         [pushed = std::move(pushed), last, callback, data](DebuggerServer &server, const auto &events) {
-            events.on_input(pushed, last, [&server, callback, data](const Answer &answer) {
-                Upcalled::in_library(server, [callback, data, status = answer.status] { callback(status, data); });
-            });
+            events.on_input(pushed, last, op_reply(server, callback, data));
         });
 }
 
@@ -235,8 +265,9 @@ Result<LaunchWishes> get_wishes(const std::string &nspace) {
 } // namespace
 
 Result<std::unique_ptr<DebuggerServer>> DebuggerServer::start(EventLoop &loop, std::string nspace, std::uint32_t rank,
-                                                              Events events) {
-    std::unique_ptr<DebuggerServer> server(new DebuggerServer(loop, std::move(nspace), rank, std::move(events)));
+                                                              bool serves, Events events) {
+    std::unique_ptr<DebuggerServer> server(
+        new DebuggerServer(loop, std::move(nspace), rank, serves, std::move(events)));
     auto complain = [](const std::string &what) {
         fmt::print(stderr, "pmixhost-indirect: internal error: {}\n", what);
     };
@@ -273,8 +304,7 @@ Result<std::unique_ptr<DebuggerServer>> DebuggerServer::start(EventLoop &loop, s
                                                                           PMIx_Error_string(status)));
         // What comes from now on is the job's business.
         PmixLibrary::in_progress_thread([raw] {
-            raw->loses_refusals_ = library_drops_refusals_of_connected_servers() &&
-                                   !(library_is_of_headers() && pmixhost_forget_connection());
+            Upcalled::forget_connection(*raw);
             raw->released_ = true;
         });
         raw->loop_.post([raw, wishes = std::move(wishes)] { raw->events_.on_released(wishes); });
@@ -320,6 +350,17 @@ void DebuggerServer::tell(Heard event) {
         all.push_back(*flag.data());
         pmix_proc_t source = proc_of(event.nspace, event.rank);
         PMIx_Notify_event(event.code, &source, PMIX_RANGE_LOCAL, all.data(), all.size(), nullptr, nullptr);
+    });
+}
+
+void DebuggerServer::deliver(Output output) {
+    calls_->run("PMIx_server_IOF_deliver", [output = std::move(output)]() mutable {
+        auto info = unpack_info(output.info);
+        if (!info)
+            return;
+        pmix_proc_t source = proc_of(output.nspace, output.rank);
+        pmix_byte_object_t bytes{output.bytes.data(), output.bytes.size()};
+        PMIx_server_IOF_deliver(&source, output.channel, &bytes, (*info)->data(), (*info)->size(), nullptr, nullptr);
     });
 }
 

@@ -2,6 +2,9 @@
 // (PMIX_LAUNCHER_RNDZ_URI) and returns when the debugger lets go (PMIX_DEBUGGER_RELEASE); the debugger then takes this
 // process for its server. Nobody else can connect: the socket on which libpmix would listen is closed.
 //
+// A launcher without a program does not wait to be let go: it serves the debugger at once, while PMIx_server_init
+// waits, perhaps for good.
+//
 // One for a process. Upcalls only copy and post. All else in the loop's thread; calls of libpmix in two threads of
 // their own, since the first one takes as long as the debugger likes.
 #pragma once
@@ -14,6 +17,7 @@
 
 #include <atomic>
 #include <functional>
+#include <set>
 
 namespace pmixhost::indirect {
 
@@ -31,24 +35,26 @@ class DebuggerServer {
         std::function<void(int signal, Reply reply)> on_signal;            // likewise
         std::function<void()> on_debugger_gone;                            // may come more than once
     };
-    // `nspace` and `rank`: what the debugger calls this process. Fails (limit, system).
+    // `nspace` and `rank`: what the debugger calls this process. `serves`: at once. Fails (limit, system).
     static Result<std::unique_ptr<DebuggerServer>> start(EventLoop &loop, std::string nspace, std::uint32_t rank,
-                                                         Events events);
+                                                         bool serves, Events events);
     ~DebuggerServer();
     DebuggerServer(const DebuggerServer &) = delete;
 
     // Once on_works has come. To handlers for this code alone, also to those that are registered later.
     void tell(Heard event);
-    // Has the debugger let go? Any thread.
-    bool is_released() const { return released_; }
+    // What a process wrote that the debugger has spawned; likewise.
+    void deliver(Output output);
+    // Does it take what the debugger asks of the job? Any thread.
+    bool is_released() const { return serves_ || released_; }
     // Would the library leave a query that is refused without an answer? Then it has found nothing.
     bool loses_refusals() const { return loses_refusals_; }
     // Ends libpmix when what was told has gone out; `done` comes in any case, a few seconds later at most.
     void end(std::function<void()> done);
 
   private:
-    DebuggerServer(EventLoop &loop, std::string nspace, std::uint32_t rank, Events events)
-        : loop_(loop), nspace_(std::move(nspace)), rank_(rank), events_(std::move(events)) {}
+    DebuggerServer(EventLoop &loop, std::string nspace, std::uint32_t rank, bool serves, Events events)
+        : loop_(loop), nspace_(std::move(nspace)), rank_(rank), serves_(serves), events_(std::move(events)) {}
     friend struct Upcalled;
     void await_start();
     void ended();
@@ -56,12 +62,14 @@ class DebuggerServer {
     EventLoop &loop_;
     const std::string nspace_;
     const std::uint32_t rank_;
+    const bool serves_;
     Events events_;
     std::unique_ptr<ListenerTakeover> takeover_;
     std::unique_ptr<LibraryThread> first_, calls_;
     EventLoop::Handle patience_;
     std::function<void()> done_; // of end()
     std::atomic<bool> released_ = false, loses_refusals_ = true;
+    std::set<std::string, std::less<>> children_; // that were spawned; in libpmix' thread
     bool works_ = false;
 };
 

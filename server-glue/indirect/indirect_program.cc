@@ -5,13 +5,14 @@
 // Two processes, since libpmix is either a server or a tool: the debugger has one for its server (debugger_process.h),
 // which has the other one do at the job's server what the debugger asks for (tool_process.h).
 //
-//   pmixhost-indirect [relay]    descriptor 3: the launcher; 4, with "relay": the other end of its input; and the
-//                                environment that the debugger gave
+//   pmixhost-indirect [relay] [serve]   descriptor 3: the launcher; 4, with "relay": the other end of its input; and
+//                                       the environment that the debugger gave; "serve": the launcher has no program
 #include "server-glue/indirect/debugger_process.h"
 #include "server-glue/indirect/tool_process.h"
 
 #include "common/base/fd_pair.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -83,7 +84,7 @@ UniqueFd launcher_behind(int socket) {
 }
 
 // Ends this process, and nothing but: libpmix' threads may be calling up, and one may be in PMIx_server_init for ever.
-int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays) {
+int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays, bool serves) {
     auto loop = EventLoop::create([](const std::string &what) { fail("internal error: " + what); });
     OwnDirectory directory;
     if (!loop)
@@ -94,7 +95,7 @@ int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays) {
     DebuggerProcess process({**loop, given(launcher_fd), launcher_behind(launcher_fd),
                              relays ? given(input_fd) : UniqueFd(), std::move(keepalive), std::move(tool),
                              directory.path(), nspace ? nspace : fmt::format("pmixhost.indirect.{}", getpid()),
-                             number_in<std::uint32_t>("PMIX_RANK", 0), uri ? uri : ""},
+                             number_in<std::uint32_t>("PMIX_RANK", 0), uri ? uri : "", serves},
                             [&loop] { (*loop)->stop(); });
     if (auto opened = process.open(); !opened)
         return fail(opened.failure().text);
@@ -130,7 +131,8 @@ void ignore_signals() {
 int main(int argc, char **argv) {
     try {
         ignore_signals();
-        bool relays = argc == 2 && std::strcmp(argv[1], "relay") == 0;
+        auto asked = [&](std::string_view word) { return std::find(argv + 1, argv + argc, word) != argv + argc; };
+        bool relays = asked("relay"), serves = asked("serve");
         auto sides = make_socket_pair(SOCK_STREAM, SOCK_NONBLOCK);
         if (!sides)
             return fail(sides.failure().text);
@@ -153,7 +155,7 @@ int main(int argc, char **argv) {
             return tool_process(std::move(sides->second));
         }
         sides->second.reset();
-        return debugger_process(std::move(sides->first), std::move(own_keepalive), relays);
+        return debugger_process(std::move(sides->first), std::move(own_keepalive), relays, serves);
     } catch (const std::exception &e) {
         return fail(e.what());
     }

@@ -3,7 +3,9 @@
 
 #include "server-glue/indirect/packing.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/default_output.h"
 #include "server-glue/library/info_list.h"
+#include "server-glue/library/library_version.h"
 
 #include <pmix_tool.h>
 
@@ -69,6 +71,24 @@ void heard(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info
         done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
 }
 
+void wrote(std::size_t, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *bytes, pmix_info_t info[],
+           std::size_t count) {
+    auto packed = pack_info(info, info ? count : 0);
+    if (!source || !packed)
+        return;
+    Process from = process_of(*source);
+    ToolCalled::post(
+        [output = Output{from.nspace, from.wildcard ? PMIX_RANK_WILDCARD : from.rank, channel,
+                         bytes && bytes->bytes ? Bytes(bytes->bytes, bytes->size) : Bytes(),
+                         std::move(*packed)}](JobTool &tool) { ToolCalled::events(tool).on_output(output); });
+}
+
+// In libpmix' thread, which says so when the first handler is registered; else the library prints what comes.
+void take_output(pmix_status_t, std::size_t, void *) {
+    if (library_is_of_headers())
+        pmixhost_take_default_output(wrote);
+}
+
 void register_for(std::vector<pmix_status_t> codes) {
     PMIx_Register_event_handler(
         codes.empty() ? nullptr : codes.data(), codes.size(), nullptr, 0, heard,
@@ -119,6 +139,26 @@ void control(const Call &call, Asked *asked) {
         listed(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, nullptr, 0, asked, nullptr, nullptr);
 }
 
+void pushed(pmix_status_t status, void *data) {
+    listed(status, nullptr, 0, data, nullptr, nullptr);
+}
+
+void push(const Call &call, Asked *asked) {
+    auto targets = unpack_processes(call.first);
+    auto directives = unpack_info(call.second);
+    pmix_status_t status = PMIX_ERR_UNPACK_FAILURE;
+    if (targets && directives) {
+        asked->first = *targets;
+        asked->second = *directives;
+        auto *text = const_cast<char *>(call.bytes.data());
+        pmix_byte_object_t bytes{text, call.bytes.size()}; // is copied
+        status = PMIx_IOF_push((*targets)->data(), (*targets)->size(), &bytes, (*directives)->data(),
+                               (*directives)->size(), pushed, asked);
+    }
+    if (status != PMIX_SUCCESS)
+        pushed(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, asked);
+}
+
 } // namespace
 
 Result<std::unique_ptr<JobTool>> JobTool::create(EventLoop &loop, Events events) {
@@ -141,8 +181,10 @@ void JobTool::connect(std::string uri) {
         InfoList info;
         info.add(PMIX_SERVER_URI, uri);
         pmix_status_t status = PMIx_tool_init(&self_, info.data(), info.size());
-        if (status == PMIX_SUCCESS)
-            register_for({PMIX_ERR_LOST_CONNECTION});
+        if (status == PMIX_SUCCESS) {
+            pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+            PMIx_Register_event_handler(&lost, 1, nullptr, 0, heard, take_output, nullptr);
+        }
         ToolCalled::post([status](JobTool &tool) { tool.connected(status); });
     });
 }
@@ -173,6 +215,8 @@ void JobTool::call(Call call) {
             return query(call, asked.release());
         case CallKind::control:
             return control(call, asked.release());
+        case CallKind::input:
+            return push(call, asked.release());
         }
         ToolCalled::answer(call.id, PMIX_ERR_NOT_SUPPORTED);
     });

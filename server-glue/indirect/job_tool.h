@@ -1,5 +1,6 @@
 // A PMIx tool of the job's server, which does there what a debugger asks of the job's launcher: calls, what it
-// notifies, and the events that it listens to. What processes that were spawned for it print, this process prints.
+// notifies, and the events that it listens to. What processes that were spawned for it write, and their input, is
+// passed on.
 //
 // One for a process. All in the loop's thread; calls of libpmix in a thread of their own.
 #pragma once
@@ -21,6 +22,7 @@ class JobTool {
         std::function<void(Result<void>)> on_connected; // once
         std::function<void(Answer)> on_answer;
         std::function<void(Heard)> on_heard;
+        std::function<void(Output)> on_output;
         std::function<void()> on_lost; // the connection: the job has ended
     };
     // Fails (limit).

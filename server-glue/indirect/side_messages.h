@@ -27,9 +27,10 @@ struct AwaitJob {
     static constexpr void fields(auto &&field) { field(&AwaitJob::file, "file", ""); }
 };
 enum class CallKind : std::uint8_t {
-    spawn = 1,  // info | apps
-    query = 2,  // queries
-    control = 3 // processes | info
+    spawn = 1,   // info | apps
+    query = 2,   // queries
+    control = 3, // processes | info
+    input = 4    // likewise, and bytes
 };
 struct Call {
     static constexpr std::uint8_t type = 2;
@@ -37,11 +38,13 @@ struct Call {
     std::uint64_t id = 0; // an Answer has it
     CallKind kind = CallKind::query;
     Packed first, second;
+    Bytes bytes = {};
     static constexpr void fields(auto &&field) {
         field(&Call::id, "id", "");
         field(&Call::kind, "kind", "");
         field(&Call::first, "first", "");
         field(&Call::second, "second", "");
+        field(&Call::bytes, "bytes", "");
     }
 };
 struct Notify {
@@ -99,6 +102,23 @@ struct Heard {
         field(&Heard::nspace, "nspace", "");
         field(&Heard::rank, "rank", "");
         field(&Heard::info, "info", "");
+    }
+};
+// What a process wrote that was spawned for the debugger.
+struct Output {
+    static constexpr std::uint8_t type = 13;
+    static constexpr const char *name = "Output";
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    std::uint16_t channel = 0; // as pmix_iof_channel_t
+    Bytes bytes;               // empty: the end
+    Packed info;
+    static constexpr void fields(auto &&field) {
+        field(&Output::nspace, "nspace", "");
+        field(&Output::rank, "rank", "");
+        field(&Output::channel, "channel", "");
+        field(&Output::bytes, "bytes", "");
+        field(&Output::info, "info", "");
     }
 };
 

@@ -60,6 +60,7 @@ class ToolProcess {
         events.on_connected = [this](const Result<void> &connected) { reached(connected); };
         events.on_answer = [this](const Answer &answer) { send(answer); };
         events.on_heard = [this](const Heard &event) { send(event); };
+        events.on_output = [this](const Output &output) { send(output); };
         events.on_lost = [this] { loop_.stop(); };
         auto tool = JobTool::create(loop_, std::move(events));
         if (!tool)

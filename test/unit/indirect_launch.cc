@@ -344,7 +344,7 @@ void the_program_gets_what_is_the_debuggers(void **) {
     std::string program = std::string(directory) + "/program", said = std::string(directory) + "/said";
     FILE *script = std::fopen(program.c_str(), "w");
     std::fprintf(script,
-                 "#!/bin/sh\nexec >%s\necho \"$1 $PMIX_NAMESPACE $PMIX_KEEPALIVE_PIPE\"\n"
+                 "#!/bin/sh\nexec >%s\necho \"$* $PMIX_NAMESPACE $PMIX_KEEPALIVE_PIPE\"\n"
                  "[ -S /proc/self/fd/3 ] && [ -p /proc/self/fd/4 ] && [ -p /proc/self/fd/5 ] && echo descriptors\n"
                  "echo 'released /a init' >&3\ncat <&3 >/dev/null\n",
                  said.c_str());
@@ -356,6 +356,7 @@ void the_program_gets_what_is_the_debuggers(void **) {
     ::setenv("PMIX_NAMESPACE", "debugger.1", 1);
     ::setenv("PMIX_KEEPALIVE_PIPE", std::to_string(inherited).c_str(), 1);
     ::setenv("PMIX_MCA_mine", "stays", 1);
+    ::setenv("PMIXHOST_HOLDER", "sleep infinity", 1);
     int input = ::dup(STDIN_FILENO), nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(nothing, STDIN_FILENO);
     assert_true(kit::begin_indirect_launch(program).ok());
@@ -369,6 +370,8 @@ void the_program_gets_what_is_the_debuggers(void **) {
     UniqueFd channel = kit::take_indirect_channel();
     assert_true(static_cast<bool>(channel));
     assert_false(static_cast<bool>(kit::take_indirect_channel()));
+    assert_true(kit::take_holder());
+    assert_false(kit::take_holder());
     auto released = kit::await_release(channel.get(), 10s, [] { return Result<void>(); });
     assert_true(released.ok());
     assert_string_equal(released->file.c_str(), "/a");
@@ -379,7 +382,7 @@ void the_program_gets_what_is_the_debuggers(void **) {
     FILE *file = std::fopen(said.c_str(), "r");
     text[std::fread(text, 1, sizeof text - 1, file)] = '\0';
     std::fclose(file);
-    assert_string_equal(text, "relay debugger.1 5\ndescriptors\n");
+    assert_string_equal(text, "relay serve debugger.1 5\ndescriptors\n");
     ::unlink(said.c_str());
     ::unlink(program.c_str());
     ::rmdir(directory);

@@ -4,6 +4,7 @@
 #include "plugins/slurm/shim/multi_prog.h"
 #include "plugins/slurm/steps/srun_command.h"
 
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -96,6 +97,21 @@ static void an_ordinary_step_is_one_program(void **) {
     SrunPrograms programs;
     programs.parts = {{{"a", "x"}, {}}};
     expect_apps(apps_of_step(programs, 4, 0), ":a|x|\n");
+}
+
+static void a_launcher_without_a_program_has_none(void **) {
+    SrunPrograms programs; // not known
+    assert_true(check_holder(programs, "sleep infinity").ok());
+    programs.parts = {{{"sleep", "infinity"}, {}}};
+    assert_true(check_holder(programs, "sleep infinity").ok());
+    programs.parts = {{{"./app", "--mpi=x", "sleep", "infinity"}, {}}};
+    auto checked = check_holder(programs, "sleep infinity");
+    assert_int_equal(checked.failure().kind, ErrorKind::invalid);
+    assert_non_null(strstr(checked.failure().text.c_str(), "'./app' is none"));
+    programs.parts = {{{"sleep", "infinity"}, {}}, {{"sleep", "infinity"}, {}}};
+    assert_false(check_holder(programs, "sleep infinity").ok());
+    programs.parts = {{{}, {}}};
+    assert_false(check_holder(programs, "sleep infinity").ok());
 }
 
 static void each_component_is_a_program(void **) {
@@ -211,11 +227,17 @@ static void garbled_programs_harm_nothing(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(the_program_follows_the_options),  cmocka_unit_test(what_is_not_understood_is_not_guessed),
-        cmocka_unit_test(colons_divide_a_het_step),         cmocka_unit_test(an_ordinary_step_is_one_program),
-        cmocka_unit_test(each_component_is_a_program),      cmocka_unit_test(a_multi_prog_file_is_read_as_slurm_does),
-        cmocka_unit_test(a_bad_multi_prog_file_is_refused), cmocka_unit_test(programs_come_back),
-        cmocka_unit_test(long_command_lines_are_left_out),  cmocka_unit_test(hostile_programs_are_refused),
+        cmocka_unit_test(the_program_follows_the_options),
+        cmocka_unit_test(what_is_not_understood_is_not_guessed),
+        cmocka_unit_test(colons_divide_a_het_step),
+        cmocka_unit_test(an_ordinary_step_is_one_program),
+        cmocka_unit_test(a_launcher_without_a_program_has_none),
+        cmocka_unit_test(each_component_is_a_program),
+        cmocka_unit_test(a_multi_prog_file_is_read_as_slurm_does),
+        cmocka_unit_test(a_bad_multi_prog_file_is_refused),
+        cmocka_unit_test(programs_come_back),
+        cmocka_unit_test(long_command_lines_are_left_out),
+        cmocka_unit_test(hostile_programs_are_refused),
         cmocka_unit_test(garbled_programs_harm_nothing),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

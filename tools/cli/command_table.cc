@@ -18,6 +18,7 @@ std::span<const Command> commands() {
         {"pause", pause_command, "stop processes of a job"},
         {"resume", resume_command, "let stopped processes of a job go on"},
         {"spawn", spawn_command, "start a program in a running allocation"},
+        {"launcher", launcher_command, "be the launcher by which a debugger spawns"},
         {"get", get_command, "show what a process of a job has posted"},
         {"lookup", lookup_command, "show what has been published"},
         {"publish", publish_command, "publish a text for the processes of a job"},

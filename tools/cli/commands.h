@@ -42,6 +42,7 @@ int lookup_command(const Words &words);
 int publish_command(const Words &words);
 int unpublish_command(const Words &words);
 int spawn_command(const Words &words);
+int launcher_command(const Words &words); // becomes the launcher
 int servers_command(const Words &words);
 int stacks_command(const Words &words); // see exit_some
 int policy_command(const Words &words); // explain: exit_failure is "refused"

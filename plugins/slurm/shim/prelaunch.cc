@@ -154,6 +154,7 @@ LaunchContext srun_context() {
     context.spawned = spawned_apps();
     context.launcher_file = variable(kit::launcher_file_variable);
     context.debugger = kit::take_indirect_channel().release();
+    context.holds_place = kit::take_holder() && context.debugger >= 0;
     context.mpir = is_under_mpir_debugger();
     return context;
 }
@@ -369,6 +370,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
             return added.failure();
         return kit::start_launcher({"desk", socket, daemon, arguments, std::move(document)});
     };
+    parts.ends_children = context.holds_place;
     parts.on_a_host_of_jobs = getenv("SLURMD_NODENAME") != nullptr;
     parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
     parts.spawn_channel = debugger ? std::move(debugger) : take_spawn_channel();

@@ -75,6 +75,11 @@ PMIXHOST_EXPORT int init() {
         }
         if (!for_debugger)
             return SLURM_SUCCESS;
+        std::string holder = kit::holder_of_starter();
+        if (auto holds = holder.empty() ? Result<void>() : check_holder(programs_of_srun(), holder); !holds) {
+            slurm_error("pmixhost: %s", holds.failure().text.c_str());
+            std::exit(1);
+        }
         std::string daemon = daemon_path(plugin_directory()).path;
         auto begun = kit::begin_indirect_launch(daemon.substr(0, daemon.rfind('/')) + "/pmixhost-indirect");
         if (!begun)

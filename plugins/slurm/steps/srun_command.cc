@@ -2,6 +2,7 @@
 #include "plugins/slurm/steps/srun_command.h"
 
 #include "common/base/unique_fd.h"
+#include "common/text/printable.h"
 #include "common/text/take_until.h"
 #include "plugins/slurm/shim/app_list.h"
 #include "plugins/slurm/shim/multi_prog.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <fmt/ranges.h>
 #include <numeric>
 #include <optional>
 
@@ -237,6 +239,17 @@ SrunPrograms programs_of_srun() {
     if (programs.multi_prog && programs.parts.size() == 1 && !programs.parts[0].argv.empty())
         programs.multi_prog_text = read_file(programs.parts[0].argv[0].c_str(), max_multi_prog_file, true);
     return programs;
+}
+
+Result<void> check_holder(const SrunPrograms &programs, std::string_view holder) {
+    if (programs.parts.empty())
+        return {};
+    const auto &words = programs.parts.front().argv;
+    if (programs.parts.size() == 1 && fmt::format("{}", fmt::join(words, " ")) == holder)
+        return {};
+    return error(ErrorKind::invalid,
+                 "pmixhost launcher takes options of srun, and '{}' is none: its debugger says which programs run",
+                 words.empty() ? ":" : printable(words.front()));
 }
 
 std::string option_of_srun(const char *name) {

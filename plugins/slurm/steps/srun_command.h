@@ -3,6 +3,7 @@
 // where the options end. What cannot be told is left out: a step whose programs are not known runs all the same.
 #pragma once
 
+#include "common/base/result.h"
 #include "common/job/job_map.h"
 
 #include <cstdint>
@@ -37,6 +38,10 @@ bool in_srun();
 
 // The programs of the srun that this code runs in; empty in any other program.
 SrunPrograms programs_of_srun();
+
+// A launcher without a program (`pmixhost launcher`) runs `holder` alone, its words with spaces.
+// Fails (invalid) where the user's words have another program; not where srun's programs are not known.
+Result<void> check_holder(const SrunPrograms &programs, std::string_view holder);
 
 // The value of an option (its long name) that was given to the srun that this code runs in, by its
 // command line or its environment; empty when it was not.
