@@ -88,10 +88,6 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
 
 void OutputFlow::end(Flows::iterator flow) {
     take_back(flow->second);
-    give_up(flow);
-}
-
-void OutputFlow::give_up(Flows::iterator flow) {
     dropped_ += flow->second.queue.dropped();
     const OutputWish &wish = flow->second.wish;
     auto unsent = flow->second.queue.take_own();
@@ -169,8 +165,20 @@ std::uint64_t OutputFlow::undelivered(Rank rank, std::uint8_t channel) const {
 }
 
 void OutputFlow::leave() {
-    while (!flows_.empty())
-        give_up(flows_.begin());
+    std::vector<wire::OutputPiece> unsent;
+    for (auto &[root, flow] : flows_) {
+        for (auto &piece : flow.queue.take_own())
+            unsent.push_back(std::move(piece));
+        for (auto &piece : flow.held.release()) {
+            if (flow.wish.takes_alone(piece))
+                unsent.push_back(std::move(piece));
+        }
+        for (auto &entry : flow.not_sure)
+            entry.nowhere_else = false; // nobody waits for the word that it was taken
+    }
+    if (!unsent.empty())
+        port_.give_back(std::move(unsent));
+    port_.on_room();
 }
 
 void OutputFlow::output(TimePoint now, Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
@@ -198,6 +206,7 @@ void OutputFlow::enqueue(Flow &flow, wire::OutputPiece piece) {
 
 void OutputFlow::take_back(Flow &flow) {
     flow.queue.put_back(std::exchange(flow.not_sure, {}));
+    flow.credited = 0;
 }
 
 void OutputFlow::release_held() {
@@ -311,11 +320,12 @@ void OutputFlow::on_pieces(HostIndex from, wire::OutputPieces message) {
 
 void OutputFlow::note_taken(HostIndex root, Flow &flow, std::uint32_t cost) {
     flow.under_way -= std::min(flow.under_way, cost);
+    flow.credited += cost;
     Credits credits;
     bool any_end = false;
-    while (!flow.not_sure.empty() && OutputQueue::cost(flow.not_sure.front().piece) <= cost) {
+    while (!flow.not_sure.empty() && OutputQueue::cost(flow.not_sure.front().piece) <= flow.credited) {
         const std::uint32_t of_this = OutputQueue::cost(flow.not_sure.front().piece);
-        cost -= of_this;
+        flow.credited -= of_this;
         if (HostIndex from = flow.not_sure.front().from; from != no_host)
             credits[from] += of_this;
         else

@@ -80,7 +80,7 @@ class OutputFlow {
     // Of a stream that has ended: may OutputPort::give_back() be told of it? on_room() says when to ask again.
     bool may_come_back(Rank rank, std::uint8_t channel) const;
     // This host leaves, and waits no longer: what it has not sent, of what goes nowhere else, is given back. What was
-    // sent is on its way.
+    // sent is on its way, and what others write still goes through here.
     void leave();
     // Bytes of a stream that are here and still to be delivered to this host's tools.
     std::uint64_t undelivered(Rank rank, std::uint8_t channel) const;
@@ -101,6 +101,7 @@ class OutputFlow {
         HostIndex upstream = no_host;                         // no_host: this host is the root, or upstream has gone
         std::uint32_t under_way = 0;                          // in cost: sent upstream, or delivered, and not taken
         std::deque<OutputQueue::Entry> not_sure;              // sent upstream, and not taken
+        std::uint64_t credited = 0;                           // taken, less than the first of these costs
         std::map<OutputQueue::Stream, std::uint64_t> numbers; // the last one given, or seen
         HeldOutput held;
         OutputQueue queue;                    // behind it
@@ -110,7 +111,6 @@ class OutputFlow {
     bool neighbours(HostIndex a, HostIndex b) const;
     void set(HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind, OutputWish wish);
     void end(Flows::iterator flow);
-    void give_up(Flows::iterator flow); // as end(), but for what was sent
     void spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from);
     void pump(HostIndex root, Flow &flow);
     void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces);

@@ -14,7 +14,8 @@ void OutputQueue::drop_oldest(std::uint64_t needed) {
     std::deque<Entry> kept;
     for (auto &entry : entries_) {
         wire::OutputPiece &piece = entry.piece;
-        if (entry.from == no_host && !piece.bytes.empty() && own_ + needed > limit) {
+        bool was_sent = piece.number != 0; // it may have been taken
+        if (entry.from == no_host && !was_sent && !piece.bytes.empty() && own_ + needed > limit) {
             own_ -= cost(piece);
             dropped_ += piece.bytes.size();
             gone[stream_of(piece)] += piece.dropped + piece.bytes.size();
@@ -69,7 +70,9 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else) {
 std::vector<wire::OutputPiece> OutputQueue::take_own() {
     std::vector<wire::OutputPiece> out;
     for (auto &entry : std::exchange(entries_, {})) {
-        if (entry.nowhere_else)
+        if (entry.from != no_host)
+            entries_.push_back(std::move(entry));
+        else if (entry.nowhere_else)
             out.push_back(std::move(entry.piece));
     }
     own_ = 0;

@@ -50,7 +50,7 @@ class OutputQueue {
     // Is something of that stream here, and nowhere else?
     static bool any_alone(const std::deque<Entry> &entries, Stream stream);
     bool any_alone(Stream stream) const { return any_alone(entries_, stream); }
-    // Empties it. Returns what is nowhere else.
+    // Takes what is of this host out of it. Returns what of that is nowhere else.
     std::vector<wire::OutputPiece> take_own();
     // What this host's pieces cost that wait.
     std::uint64_t own() const { return own_; }

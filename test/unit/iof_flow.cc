@@ -461,12 +461,24 @@ void a_host_that_waits_no_longer_gives_back_what_it_has_not_sent(void **) {
     }
     world.run();
     world.hosts[11]->output.leave();
-    assert_false(world.hosts[11]->output.anything_waits());
     world.leave(11, true);
     world.hosts[0]->reads = true;
     world.run();
     assert_false(world.hosts[11]->given_back.empty());
     assert_true(world.read_at(0, 22) + world.hosts[11]->given_back == sum);
+}
+
+void a_host_that_waits_no_longer_passes_on_what_others_write(void **) {
+    World world(12);
+    OutputWish wish = all();
+    wish.taken_over = wire::stdout_channel;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    for (HostIndex between : {2, 5}) // on the way from host 11
+        world.hosts[between]->output.leave();
+    world.write(22, "after\n");
+    world.run();
+    assert_string_equal(world.read_at(0, 22).c_str(), "after\n");
 }
 
 // What was written before went elsewhere, too, and so did what came before it was taken over.
@@ -919,6 +931,7 @@ int main() {
         cmocka_unit_test(what_is_still_to_be_delivered_is_counted),
         cmocka_unit_test(the_end_of_a_stream_may_come_back),
         cmocka_unit_test(a_host_that_waits_no_longer_gives_back_what_it_has_not_sent),
+        cmocka_unit_test(a_host_that_waits_no_longer_passes_on_what_others_write),
         cmocka_unit_test(what_others_have_is_not_given_back),
         cmocka_unit_test(what_is_held_comes_whole_to_who_reads),
         cmocka_unit_test(a_slow_host_holds_up_no_other),
