@@ -229,7 +229,9 @@ bool LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
                                 [this](std::string line) { terminal_.write(std::move(line)); },
                                 [this, number](int status, std::string said) { on_end(number, status, said); }});
     if (!job)
-        return refuse(spawn_status_of(job.failure().kind), job.failure().text);
+        return refuse(job.failure().kind == ErrorKind::limit ? spawn_status_of(ErrorKind::limit)
+                                                             : PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+                      job.failure().text);
     log_.debug("job {}: {} tasks, for rank {} of {}", number, plan.tasks(), request.rank, request.nspace);
     Child &child = children_[number];
     child.job = std::move(*job);

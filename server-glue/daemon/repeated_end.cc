@@ -7,9 +7,9 @@ namespace pmixhost {
 
 void RepeatedEnd::start() {
     order_([this](Result<void> ended) {
-        bool never =
-            !ended && (ended.failure().kind == ErrorKind::denied || ended.failure().kind == ErrorKind::unsupported);
-        if (ended || never)
+        bool may_come =
+            !ended && (ended.failure().kind == ErrorKind::unreachable || ended.failure().kind == ErrorKind::timeout);
+        if (!may_come)
             return done_(std::move(ended));
         if (first_failed_)
             std::exchange(first_failed_, nullptr)(std::move(ended));

@@ -117,7 +117,7 @@ static Result<void> with_backend(const StartDocument &document, const Settings &
     auto backend = create_backend({**loop, log, document, settings});
     if (!backend)
         return backend.failure();
-    Result<void> result = error(ErrorKind::timeout, "the RM did not answer");
+    Result<void> result = error(ErrorKind::timeout, "the RM has not done it within 60 s");
     auto deadline = (*loop)->after(60s, [&loop] { (*loop)->stop(); });
     [[maybe_unused]] auto asks = ask(**loop, **backend, [&](Result<void> answer) {
         result = std::move(answer);

@@ -154,6 +154,9 @@ void Allocations::on_cancelled(std::uint32_t job, const Result<void> &cancelled)
         return;
     }
     Cancelling &cancelling = cancelling_.at(job);
+    if (!std::exchange(cancelling.told, true))
+        log_.warning("the pending allocation {} is not cancelled yet, and Slurm is asked again: {}", job,
+                     cancelled.failure().text);
     cancelling.again = loop_.after(cancelling.pause, [this, job] { try_to_cancel(job); });
     cancelling.pause = std::min(2 * cancelling.pause, longest_pause);
 }

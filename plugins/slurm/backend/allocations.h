@@ -68,6 +68,7 @@ class Allocations {
     struct Cancelling {
         Duration pause = first_pause;
         EventLoop::Handle again{};
+        bool told = false; // that it is not cancelled yet
     };
     std::map<std::uint32_t, Cancelling> cancelling_; // by jobs
     std::size_t submitting_ = 0;
