@@ -100,8 +100,10 @@ void AllocationService::give_back(const std::string &allocation) {
     RmAllocation release;
     release.kind = RmAllocation::Kind::release;
     release.allocation = allocation;
+    ++giving_back_;
     port_.allocate(next_id_++, std::move(release), TimePoint::max(),
                    [this, allocation](const Result<RmAllocated> &given) {
+                       --giving_back_;
                        if (!given && given.failure().kind != ErrorKind::not_found) // it may be over
                            port_.stays(allocation, given.failure());
                    });

@@ -51,6 +51,8 @@ class AllocationService {
     static constexpr Duration look_again = std::chrono::seconds(1);
     TimePoint next_time() const;
     void on_time(TimePoint now);
+    // What a tool that has gone was granted is not back yet.
+    bool is_giving_back() const { return giving_back_ > 0; }
 
     // What the RM is to be asked for, or what is wrong with the request: invalid or unsupported.
     static Result<RmAllocation> understand(const AllocationAsk &ask);
@@ -72,6 +74,7 @@ class AllocationService {
     const Duration patience_;
     std::map<std::uint64_t, Pending> pending_;
     std::uint64_t next_id_ = 1;
+    std::size_t giving_back_ = 0;
     TimePoint next_look_{};
 };
 

@@ -107,7 +107,7 @@ void StepAllocations::ask_whether_over(const std::string &allocation, std::funct
 
 bool StepAllocations::has_unsent() {
     auto *allocations = context_.ending ? context_.backend.allocations() : nullptr;
-    return allocations && allocations->is_submitting();
+    return allocations && (allocations->is_submitting() || allocations_.is_giving_back());
 }
 
 // Another host of the step may have given it back.

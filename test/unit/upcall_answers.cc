@@ -44,6 +44,7 @@ struct Request {
     pmix_status_t status = PMIX_SUCCESS;
     const pmix_info_t *info = nullptr; // of the answer
     std::size_t count = 0;
+    char room[4096] = {}; // for what is mended in the library's own object, which is larger
     pmix_status_t first() const { return answers ? status : returned; } // which there was
 };
 void note(void *data, pmix_status_t status) {
