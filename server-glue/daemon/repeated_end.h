@@ -15,7 +15,8 @@ class RepeatedEnd {
     using Done = std::function<void(Result<void>)>;
 
     // `order` calls what it is given once, later. `done` is called once, when an order has been taken, or never will be
-    // (any failure but unreachable and timeout), and may end the loop, but not this; `first_failed` once, before there is another order.
+    // (any failure but unreachable and timeout), and may end the loop, but not this; `first_failed` once, before there
+    // is another order.
     RepeatedEnd(EventLoop &loop, std::function<void(Done)> order, Done first_failed, Done done,
                 Duration pause = usual_pause)
         : loop_(loop), order_(std::move(order)), first_failed_(std::move(first_failed)), done_(std::move(done)),

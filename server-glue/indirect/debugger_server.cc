@@ -108,17 +108,17 @@ pmix_status_t on_spawn(const pmix_proc_t *, const pmix_info_t info[], std::size_
     if (!first || !second)
         return refuse(PMIX_ERR_PACK_FAILURE);
     Call call{0, CallKind::spawn, std::move(*first), std::move(*second)};
-    pmix_status_t posted = Upcalled::post([call = std::move(call), callback, data](DebuggerServer &server,
-                                                                                   const auto &events) {
-        events.on_call(call, [&server, callback, data](const Answer &answer) {
-            Upcalled::in_library(server,
-                                 [&server, callback, data, status = answer.status, nspace = answer.nspace]() mutable {
-                                     if (!nspace.empty())
-                                         Upcalled::note_child(server, nspace);
-                                     callback(status, nspace.empty() ? nullptr : nspace.data(), data);
-                                 });
+    pmix_status_t posted =
+        Upcalled::post([call = std::move(call), callback, data](DebuggerServer &server, const auto &events) {
+            events.on_call(call, [&server, callback, data](const Answer &answer) {
+                Upcalled::in_library(
+                    server, [&server, callback, data, status = answer.status, nspace = answer.nspace]() mutable {
+                        if (!nspace.empty())
+                            Upcalled::note_child(server, nspace);
+                        callback(status, nspace.empty() ? nullptr : nspace.data(), data);
+                    });
+            });
         });
-    });
     return posted == PMIX_SUCCESS ? PMIX_SUCCESS : refuse(posted);
 }
 

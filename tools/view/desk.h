@@ -24,8 +24,8 @@ class Desk {
   public:
     // Blocks, for `patience` at most. `job` is what the resource manager's users call it, or a namespace. Fails with
     // what the desk says: there is no such job (not_found), no pmixhost serves it (unsupported), it lets no tools of
-    // this host in (denied), it was not reached (unreachable, timeout; timeout also when `stop` says so). Several may be
-    // opened at once, in threads.
+    // this host in (denied), it was not reached (unreachable, timeout; timeout also when `stop` says so). Several may
+    // be opened at once, in threads.
     static Result<Desk> open(const std::string &job, std::chrono::seconds patience, const StopAsking &stop = {});
     // The same for a job of that user. `run`: what the desk may run in place of that; null: nothing would do.
     static Result<Desk> visit(const std::string &job, uid_t owner, std::chrono::seconds patience,
