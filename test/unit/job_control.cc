@@ -23,6 +23,7 @@ struct World final : JobControlPort {
     std::set<Rank> ended;
     pmix_status_t status = unanswered;
     int ends = 0;
+    std::optional<pmix_status_t> hears_end = PMIX_SUCCESS; // nothing: the daemon leaves before
     std::vector<std::pair<Bytes, wire::ControlTarget>> notified;
 
     explicit World(HostIndex self = 0) : control(hosts, *this, "job", map, self, 2) {}
@@ -35,7 +36,8 @@ struct World final : JobControlPort {
     }
     void end_job(std::string, StatusReply reply) override {
         ++ends;
-        reply(PMIX_SUCCESS);
+        if (hears_end)
+            reply(*hears_end);
     }
     void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) override {
         assert_true(signalled.empty());
@@ -315,6 +317,13 @@ void to_kill_the_whole_job_is_the_resource_managers(void **) {
     assert_int_equal(world.ends, 2);
     assert_int_equal(world.status, PMIX_SUCCESS);
     assert_true(world.signalled.empty() && world.hosts.sent.empty());
+    world.hears_end = PMIX_ERR_UNREACH;
+    world.ask({}, {SIGKILL});
+    assert_int_equal(world.status, PMIX_ERR_UNREACH);
+    // It is over before the resource manager says so.
+    world.hears_end.reset();
+    world.ask({}, {SIGKILL});
+    assert_int_equal(world.status, PMIX_SUCCESS);
 }
 
 } // namespace
