@@ -134,7 +134,9 @@ class RmBackend {
                               std::function<void(Result<void>)> done) = 0;
 
     // Ends the whole step, with the RM's own means, so that the launcher reports `end`. May be
-    // called more than once, also on several hosts at once: the first report counts.
+    // called more than once, also on several hosts at once: the first report counts. Errors: unreachable and timeout
+    // where the RM is away for the moment (the supervisor asks again after these alone, for a minute at most; a
+    // daemon's own order the backend repeats itself); any other is for good.
     virtual void end_step(StepEnd end, std::function<void(Result<void>)> done) = 0;
 
     // The daemon will exit; nothing is called after this. Does not wait for an RM that does not answer,
