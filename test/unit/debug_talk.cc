@@ -221,9 +221,11 @@ void our_words_are_few(void **) {
     assert_false(std::get<PromptFocus>(parse_prompt("all")).ranks.has_value());
     assert_false(std::get<PromptFocus>(parse_prompt("focus all")).ranks.has_value());
     assert_true(is<PromptRefused>("focus") && is<PromptRefused>("focus a"));
-    for (const char *line : {"commands 1", "shell rm", "!ls", "python", "attach 1", "target remote x", "define f"})
+    for (const char *line : {"commands 1", "shell rm", "!ls", "python", "attach 1", "target remote x", "define f",
+                             "comm 1", "shel ls", "py", "docu f", "run", "r", "start", "run 1 2"})
         assert_true(is<PromptRefused>(line));
-    for (const char *line : {"python print(1)", "quiet", "ranks_of(3)", "interruptible", "x/4i $pc", "help break"})
+    for (const char *line : {"python print(1)", "py print(1)", "return", "quiet", "ranks_of(3)", "interruptible",
+                             "x/4i $pc", "help break"})
         assert_true(is<PromptSay>(line));
     assert_true(std::get<PromptSay>(parse_prompt("  continue &  ")).background);
     assert_string_equal(std::get<PromptSay>(parse_prompt(" bt 3\t")).text.c_str(), "bt 3");
@@ -316,6 +318,9 @@ void the_board_follows_each_rank(void **) {
     assert_true(board.running(std::nullopt).empty());
     // Who ends does not answer any more.
     board.ask(6, {0, 1});
+    board.on(event(0, 5, Kind::runs, "")); // of a question before, and so it is
+    assert_true(board.running(std::nullopt) == std::vector<Rank>{0});
+    assert_false(board.answered());
     board.on(event(0, 0, Kind::gone, "ended\n"));
     assert_true(board.unanswered() == std::vector<Rank>{1});
     board.lost("gone\n");

@@ -65,8 +65,10 @@ bool DebugTalk::obey(const std::string &line) {
     auto word = parse_prompt(line);
     if (auto *quit = std::get_if<PromptQuit>(&word)) {
         kills_ = quit->kills;
-        if (kills_)
+        if (kills_) {
+            focus_.reset(); // the job, and not a part of it
             say("kill", false);
+        }
         return false;
     }
     if (auto *focus = std::get_if<PromptFocus>(&word)) {

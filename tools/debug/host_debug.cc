@@ -343,6 +343,8 @@ class HostDebug {
         if (got <= 0 || one.begun.size() > longest_from_gdb) {
             one.lost = true;
             one.gdb.close_input();
+            if (one.gdb.has_ended(std::chrono::seconds(1))) // what is left of its hold would keep the others waiting
+                one.target.put_right();
             tell(rank, {0, GdbEvent::Kind::gone, "its gdb has ended\n"});
             return has_attached(rank);
         }

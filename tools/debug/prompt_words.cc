@@ -46,6 +46,23 @@ constexpr std::string_view not_here[] = {"commands",
                                          "new-ui",
                                          "target"};
 
+// gdb takes the beginning of a word for the word.
+bool needs_more_lines(std::string_view word, std::string_view rest) {
+    constexpr std::size_t long_enough = 4;
+    auto begins = [&](std::string_view whole) { return word.size() >= long_enough && whole.starts_with(word); };
+    if (std::find(std::begin(not_here), std::end(not_here), word) != std::end(not_here) || word[0] == '!')
+        return true;
+    if (begins("commands") || begins("define") || begins("document") || begins("while") || begins("shell"))
+        return true;
+    return rest.empty() && (word == "py" || begins("python"));
+}
+
+// It would kill the rank, and begin a process that is none.
+bool starts_anew(std::string_view word) {
+    constexpr std::string_view words[] = {"r", "ru", "run", "start", "starti"};
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
         text.remove_prefix(1);
@@ -92,8 +109,9 @@ PromptWord parse_prompt(std::string_view line) {
             return PromptQuit{true};
         return rest.empty() ? PromptWord(PromptQuit{}) : PromptRefused{"quit, or quit kill"};
     }
-    if (std::find(std::begin(not_here), std::end(not_here), word) != std::end(not_here) || word[0] == '!' ||
-        (word == "python" && rest.empty()))
+    if (starts_anew(word))
+        return PromptRefused{"the job runs already: it is not started again; next: continue"};
+    if (needs_more_lines(word, rest))
         return PromptRefused{"'" + printable(word, 40) +
                              "' is not for many ranks at once, or needs more than a line; " +
                              "next: write it into a file that all hosts see, and say: source FILE"};

@@ -44,10 +44,11 @@ void RankBoard::on(const FromHost &said) {
         one.events += what.text;
     } else if (what.id == 0) {
         one.events += what.text;
-    } else if (what.id == asked_) {
-        if (what.kind == GdbEvent::Kind::runs)
+    } else {
+        if (what.kind == GdbEvent::Kind::runs) // also one that was late to say so
             one.state = State::running;
-        if (auto answer = answers_.find(event->rank); answer != answers_.end() && !answer->second)
+        auto answer = what.id == asked_ ? answers_.find(event->rank) : answers_.end();
+        if (answer != answers_.end() && !answer->second)
             answer->second = what.text;
     }
     if (one.state == State::refused || one.state == State::gone) {
