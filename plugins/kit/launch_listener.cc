@@ -84,7 +84,8 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
     std::vector<pollfd> polls{{wake_fd, POLLIN, 0},
                               {launcher_ ? launcher_->channel.get() : -1, POLLIN, 0},
                               {now >= accept_again_ ? listener_.fd() : -1, POLLIN, 0},
-                              {tools_ ? tools_->fd() : -1, POLLIN, 0}};
+                              {tools_ ? tools_->fd() : -1, POLLIN, 0},
+                              {parts_.ends_children && !has_ended_holder_ ? parts_.spawn_channel.get() : -1, 0, 0}};
     for (const auto &[id, visitor] : visitors_)
         polls.push_back({visitor.connection.fd(), POLLIN, 0});
     int ready = ::poll(polls.data(), polls.size(), timeout_ms);
@@ -92,7 +93,7 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
         return ready == 0 || errno == EINTR;
     if (polls[0].revents)
         return false; // the rest is for drain()
-    auto state = polls.begin() + 4;
+    auto state = polls.begin() + 5;
     for (auto next = visitors_.begin(); next != visitors_.end(); ++state) {
         auto at = next++;
         if (!state->revents || hear(at->first, at->second))
@@ -101,6 +102,8 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
         kept_ -= at->second.kept;
         visitors_.erase(at);
     }
+    if (polls[4].revents) // POLLHUP, POLLERR
+        end_holder();
     if (polls[1].revents)
         launcher_ended();
     if (polls[3].revents)
@@ -108,6 +111,14 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
     if (polls[2].revents)
         accept();
     return true;
+}
+
+// Who speaks with the debugger has gone, and with it what would have ended this: its job does nothing, and would do so
+// until its time is up.
+void LaunchListener::end_holder() {
+    has_ended_holder_ = true;
+    parts_.complain("what speaks with the debugger has gone; the launcher ends");
+    ::kill(::getpid(), SIGTERM);
 }
 
 // Accepts some, and then those that are here already are heard again.

@@ -43,7 +43,7 @@ class LaunchListener {
         std::function<Result<LauncherProcess>()> start_launcher;
         std::function<Result<LauncherProcess>(int listener)> start_desk; // empty: tools cannot come by the starter
         std::string launcher_file;      // that is to tell where the job is (kit/launcher_file.h); empty: none
-        bool ends_children = false;     // what the step has spawned ends with it
+        bool ends_children = false;     // what the step has spawned ends with it, and it with `spawn_channel`
         bool on_a_host_of_jobs = false; // as ToolDoor::open() says
         UniqueFd spawn_channel;         // empty unless this starter was run for PMIx_Spawn
         std::size_t hosts = 0;          // that have to say `launched` before it is told
@@ -79,6 +79,7 @@ class LaunchListener {
     void invite(const std::string &invitation);
     void write_channel(const char *data, std::size_t size);
     void launcher_ended();
+    void end_holder();
     void let_tools_come(const std::string &offer);
     void tools_are_there();
     void wait_for_launcher();
@@ -87,7 +88,7 @@ class LaunchListener {
     Parts parts_;
     UniqueFd wake_read_, wake_write_;
     pthread_t thread_{};
-    bool has_thread_ = false;
+    bool has_thread_ = false, has_ended_holder_ = false;
     std::map<StrangerLimits::Id, Visitor> visitors_; // oldest first
     StrangerLimits strangers_;                       // those of visitors_ that are not kept
     StrangerLimits::Id next_id_ = 1;

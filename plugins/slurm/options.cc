@@ -28,10 +28,12 @@ StarterCommand starter_command() {
             {"--mpi=pmixhost"},
             {{":", "a heterogeneous job is not started for this; next: start it, and --attach JOB"},
              {"--pty", "--pty takes the terminal, which is the prompt's; next: without it"}},
-            // It takes nothing from what is spawned, and leaves its input to that.
-            {"--overlap", "--input=none", "--job-name=pmixhost-launcher"},
+            // It leaves its input to what is spawned, and takes nothing from that: so says each spawned step of itself,
+            // and where there are other steps this one. Of its own allocation a user may say --exclusive, and srun
+            // takes not both.
+            {"--input=none", "--job-name=pmixhost-launcher"},
             "SLURM_JOB_ID",
-            {"--nodes=1", "--ntasks=1"},
+            {"--overlap", "--nodes=1", "--ntasks=1"},
             {"sleep", "infinity"}};
 }
 

@@ -10,6 +10,7 @@
 #include "server-glue/indirect/debugger_peer.h"
 #include "server-glue/indirect/packing.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/library_version.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -71,6 +72,12 @@ Result<void> DebuggerProcess::open() {
         reply({0, sent ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {}, {}});
     };
     events.on_debugger_gone = [this] { debugger_gone(); };
+    // The launcher's own libpmix does not work before the release, which such a debugger may never send.
+    if (start_.serves && library_works_after_release())
+        return error(ErrorKind::unsupported,
+                     "with libpmix {} a debugger cannot spawn by a launcher that it has not released; next: have it "
+                     "start the launcher with the program",
+                     text_of(library_version()));
     auto server = DebuggerServer::start(start_.loop, start_.nspace, start_.rank, start_.serves, std::move(events));
     if (!server)
         return server.failure();
@@ -108,7 +115,7 @@ void DebuggerProcess::on_released(Result<LaunchWishes> wishes) {
 }
 
 void DebuggerProcess::begin_service() {
-    if (start_.serves && !released_ && !over_ && !killed_ && debugger_is_connected(start_.debugger_uri))
+    if (start_.serves && !released_ && !refused_ && !over_ && !killed_ && debugger_is_connected(start_.debugger_uri))
         let_go({});
 }
 
@@ -122,6 +129,7 @@ void DebuggerProcess::let_go(const LaunchWishes &wishes) {
 
 // A launcher that waits for its allocation hears of it hours later.
 void DebuggerProcess::refuse(const std::string &why) {
+    refused_ = true;
     say(start_.launcher.get(), refused_line(why));
     patience_ = start_.loop.after(launcher_patience, [this, why] {
         fmt::print(stderr, "pmixhost: {}\n", one_line(why));
@@ -286,11 +294,18 @@ static std::vector<Process> targets_of(const Call &call) {
     return processes ? processes_of((*processes)->data(), (*processes)->size()) : std::vector<Process>();
 }
 
+// It may say so of the job, and of each program.
 static bool asks_to_outlive(const Call &call) {
+    auto in = [](const pmix_info_t *info, std::size_t count) {
+        return std::any_of(info, info + count, [](const pmix_info_t &each) {
+            return PMIX_CHECK_KEY(&each, PMIX_NOHUP) && PMIX_INFO_TRUE(&each);
+        });
+    };
     auto info = unpack_info(call.first);
-    return info && std::any_of((*info)->begin(), (*info)->end(), [](const pmix_info_t &each) {
-               return PMIX_CHECK_KEY(&each, PMIX_NOHUP) && PMIX_INFO_TRUE(&each);
-           });
+    auto apps = unpack_apps(call.second);
+    return (info && in((*info)->data(), (*info)->size())) ||
+           (apps && std::any_of((*apps)->begin(), (*apps)->end(),
+                                [&](const pmix_app_t &app) { return in(app.info, app.info ? app.ninfo : 0); }));
 }
 
 void DebuggerProcess::on_call(Call call, DebuggerServer::Reply reply) {

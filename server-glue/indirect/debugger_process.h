@@ -84,7 +84,7 @@ class DebuggerProcess {
     std::uint64_t next_call_ = 1;
     Standing standing_;
     // goes_on_: without the debugger, which is gone.
-    bool released_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
+    bool released_ = false, refused_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
          told_start_ = false, told_launch_ = false, over_ = false, killed_ = false;
     std::optional<Heard> bad_end_; // the first one
     std::optional<int> exit_code_; // the launcher's

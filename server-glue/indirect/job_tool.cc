@@ -41,6 +41,8 @@ namespace {
 struct Asked {
     std::uint64_t id;
     std::shared_ptr<void> first = {}, second = {};
+    Bytes text = {}; // what is pushed, which 6.1 packs later
+    pmix_byte_object_t object = {};
 };
 
 void spawned(pmix_status_t status, pmix_nspace_t nspace, void *data) {
@@ -150,9 +152,9 @@ void push(const Call &call, Asked *asked) {
     if (targets && directives) {
         asked->first = *targets;
         asked->second = *directives;
-        auto *text = const_cast<char *>(call.bytes.data());
-        pmix_byte_object_t bytes{text, call.bytes.size()}; // is copied
-        status = PMIx_IOF_push((*targets)->data(), (*targets)->size(), &bytes, (*directives)->data(),
+        asked->text = call.bytes;
+        asked->object = {asked->text.data(), asked->text.size()};
+        status = PMIx_IOF_push((*targets)->data(), (*targets)->size(), &asked->object, (*directives)->data(),
                                (*directives)->size(), pushed, asked);
     }
     if (status != PMIX_SUCCESS)

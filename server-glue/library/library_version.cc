@@ -74,6 +74,11 @@ bool library_hides_refused_events() {
     return library_version() >= LibraryVersion{4, 2, 0} && library_version() < LibraryVersion{5, 0, 0};
 }
 
+// PMIx_server_init of src/server/pmix_server.c sets `initialized` behind the wait
+bool library_works_after_release() {
+    return library_version() >= LibraryVersion{6, 1, 0};
+}
+
 // max_msg_size of src/mca/ptl/base/ptl_base_frame.c
 bool library_limits_messages() {
     return library_version() >= LibraryVersion{6, 1, 0};

@@ -17,7 +17,7 @@ nothing_runs() { [[ -z $(as_user root squeue -h -o %i) ]] && ! on_host head pgre
 # Nothing of the debugger is left.
 is_clean() {
     ok "$1: nothing is left" until_true 40 nothing_runs
-    is "$1: no file of it" "$(compgen -G '/tmp/pmixhost-indirect.*' | head -n 3)" ""
+    is "$1: no file of it" "$(on_host head sh -c 'ls -d /tmp/pmixhost-indirect.* 2>/dev/null' | head -n 3)" ""
 }
 
 debugs -- srun "$mpi" -N2 -n4 "$clients/hello"

@@ -30,7 +30,7 @@ is_clean() {
     else
         ok "$1: nothing is left" until_true 40 nothing_runs
     fi
-    is "$1: no file of the launcher" "$(compgen -G '/tmp/pmixhost-indirect.*' | head -n 3)" ""
+    is "$1: no file of the launcher" "$(on_host head sh -c 'ls -d /tmp/pmixhost-indirect.* 2>/dev/null' | head -n 3)" ""
 }
 
 starts run true -- "${launcher[@]}" -N2 -n2
@@ -38,7 +38,7 @@ like "a site whose rules let no tools of the login host in" "$output" 'the debug
 is_clean "refused"
 
 configure '[tools]' "$rule"
-starts np=4 mapby=node stop=init exec "$clients/hello" stopped table release ended -- "${launcher[@]}" -N2 -n4
+starts np=4 mapby=node stop=init exec "$clients/hello" stopped table release ended -- "${launcher[@]}" -N2 -n4 --exclusive
 ok "a job that stops in PMIx_Init" well
 is "what the debugger sees" "$(story)" \
     "launcher ready run PMIX_SUCCESS stops at pmix-init table 4 processes on 2 hosts end 0"
@@ -123,6 +123,17 @@ starts run 'exec sleep 80' runs held gone -- "${launcher[@]}" -N2 -n2
 wait "$queue"
 ok "the job is cancelled: the debugger hears of it" well
 is_clean "cancelled"
+# What speaks with the debugger is killed: the job that holds the place would stay.
+rm -f "$test_dir/go" "$test_dir/held"
+(until_true 40 test -e "$test_dir/held"
+    for process in $(on_host head pgrep -f 'libexec/pmixhost/pmixhost-indirect'); do on_host head kill -KILL "$process"; done
+    : >"$test_dir/go") &
+queue=$!
+starts run 'exec sleep 80' runs held leave -- "${launcher[@]}" -N2 -n2
+wait "$queue"
+like "what speaks with the debugger is killed: srun says so" "$output" 'what speaks with the debugger has gone'
+ok "and nothing runs any more" until_true 40 nothing_runs
+on_host head sh -c 'rm -rf /tmp/pmixhost-indirect.*'
 
 run "$pmixhost" launcher -N1
 ok "nobody has started it" failed
