@@ -103,8 +103,11 @@ void CrossJobs::describe_this(const wire::NamespaceRequest &message) {
 
 void CrossJobs::meet(CollectiveKind kind, const wire::NamespacePart &part, std::function<void()> done) {
     const Bytes &nspace = part.info.nspace;
-    if (kind == CollectiveKind::disconnect)
+    if (kind == CollectiveKind::disconnect) {
         sets_.sets().disconnected(nspace);
+        // Who asks for it later is answered by where it was posted.
+        posted_.erase(posted_.lower_bound({nspace, 0}), posted_.upper_bound({nspace, UINT32_MAX}));
+    }
     if (kind != CollectiveKind::connect)
         return jobs_.learn(*context_.library, part.info, std::move(done));
     sets_.sets().connected(nspace, sets_of(part.info));
