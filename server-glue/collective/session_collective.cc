@@ -91,7 +91,9 @@ bool SessionCollectives::awaited(const Signature &signature, const Bytes &nspace
         return false;
     auto next = place->second.next.find(nspace);
     auto meeting = place->second.meetings.find(next == place->second.next.end() ? 0 : next->second);
-    return meeting != place->second.meetings.end() && !meeting->second.joined.empty();
+    // Of one that has failed nobody waits any more, but this namespace has still to hear of it, by this number.
+    return meeting != place->second.meetings.end() &&
+           (meeting->second.failed != PMIX_SUCCESS || !meeting->second.joined.empty());
 }
 
 Result<void> SessionCollectives::join(const Member &member, wire::SessionCollectiveJoin message) {

@@ -46,6 +46,7 @@ class SessionCollectives {
     // The last of its members has gone (`step` 0: it never had any). Whoever names that namespace from now on is not
     // left waiting, unless it comes again.
     void on_step_gone(StepId step, const Bytes &nspace);
+    void here_again(const Bytes &nspace) { gone_.erase(nspace); }
 
     std::size_t waiting() const { return unmatched_.size() + matched_; }
 

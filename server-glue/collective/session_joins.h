@@ -16,6 +16,7 @@ class SessionJoins final : public SessionService {
 
     // SessionService
     void take_messages(SessionMessages &messages) override;
+    void heard(TimePoint, const SessionMember &member) override { collectives_.here_again(member.nspace); }
     void on_host_gone(TimePoint now, const SessionMember &member, bool lost) override;
     void on_step_gone(TimePoint now, SessionPeers::StepId step, const Bytes &nspace) override;
 

@@ -209,6 +209,34 @@ void a_timeout_alone_is_no_join(void **) {
     assert_int_equal(s.collectives.waiting(), 0);
 }
 
+void a_timeout_of_who_missed_a_failure_is_one(void **) {
+    Session s;
+    Signature abc = all_of({"a", "b", "c"});
+    for (std::uint64_t step : {1, 2, 3})
+        s.join(step, 0, abc);
+    s.join(1, 1, abc);
+    s.join(2, 1, abc);
+    s.join(1, 1, abc, PMIX_ERR_TIMEOUT);
+    assert_int_equal(s.status(2, 1), PMIX_ERR_TIMEOUT);
+    s.join(3, 1, abc, PMIX_ERR_TIMEOUT);
+    for (std::uint64_t step : {1, 2, 3})
+        s.join(step, 2, abc);
+    for (std::uint64_t step : {1, 2, 3})
+        assert_int_equal(s.status(step, 2), PMIX_SUCCESS);
+}
+
+void a_namespace_may_come_again(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"});
+    s.collectives.on_step_gone(2, "b");
+    s.collectives.here_again("b");
+    s.join(1, 0, ab);
+    assert_int_equal(s.status(1, 0), 1); // it is waited for
+    s.join(2, 0, ab);
+    assert_int_equal(s.status(1, 0), PMIX_SUCCESS);
+    assert_int_equal(s.status(2, 0), PMIX_SUCCESS);
+}
+
 void nonsense_is_refused(void **) {
     Session s;
     assert_false(s.join(1, 0, all_of({"a"})));
@@ -231,6 +259,8 @@ int main() {
         cmocka_unit_test(the_end_of_a_namespace_is_remembered),
         cmocka_unit_test(an_early_end_is_remembered),
         cmocka_unit_test(a_timeout_alone_is_no_join),
+        cmocka_unit_test(a_timeout_of_who_missed_a_failure_is_one),
+        cmocka_unit_test(a_namespace_may_come_again),
         cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
