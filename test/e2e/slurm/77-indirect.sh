@@ -187,4 +187,5 @@ run env PMIX_LAUNCHER_RNDZ_URI='nobody.0;tcp4://127.0.0.1:1' srun "$mpi" -n2 "$c
 ok "a debugger that is not there" failed
 like "is named" "$output" 'the debugger that has started this job is not to be reached'
 is_clean "not there"
+configure
 done_testing

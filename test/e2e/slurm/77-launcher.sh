@@ -33,6 +33,7 @@ is_clean() {
     is "$1: no file of the launcher" "$(on_host head sh -c 'ls -d /tmp/pmixhost-indirect.* 2>/dev/null' | head -n 3)" ""
 }
 
+configure
 starts run true -- "${launcher[@]}" -N2 -n2
 like "a site whose rules let no tools of the login host in" "$output" 'the debugger does not reach what it has started to spawn by, so it is ended'
 is_clean "refused"
@@ -148,5 +149,6 @@ run "$pmixhost" launcher --mpi=none
 ok "what it has to be" failed
 like "is not for the user to say" "$output" '--mpi=none is not for the user to say'
 is_clean "in vain"
+configure
 ok "nothing is left on any host" no_litter 40
 done_testing
