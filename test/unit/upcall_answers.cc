@@ -230,11 +230,6 @@ std::vector<Upcall> upcalls() {
              return module().group(PMIX_GROUP_DESTRUCT, name, o.procs, o.proc_count, o.infos, o.info_count, on_list,
                                    &r);
          }},
-        {"do nothing with a group", by_callback,
-         [](const Odd &o, Request &r) {
-             auto nothing = static_cast<pmix_group_operation_t>(7);
-             return module().group(nothing, name, o.procs, o.proc_count, o.infos, o.info_count, on_list, &r);
-         }},
     };
 }
 
