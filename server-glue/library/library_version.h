@@ -38,8 +38,7 @@ bool library_drops_refusals_of_connected_servers();
 // What a host answers to notify_event, other than that it goes on, is a success for who notifies
 // (pmix_prm_base_notify).
 bool library_hides_refused_events();
-// PMIx_Initialized() is false, and no answer goes out, until a debugger that waits in PMIx_server_init has been answered
-// with its release.
+// PMIx_Initialized() is false, and no answer goes out, as long as PMIx_server_init waits for a debugger's release.
 bool library_works_after_release();
 // A message of more than 32 MiB ends the connection that it came on.
 bool library_limits_messages();
