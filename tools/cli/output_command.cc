@@ -103,8 +103,12 @@ class Follower {
                 read_input();
             if (polls[3].revents != 0)
                 pass_on_input();
-            if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::ferror(stderr) != 0)
-                return exit_failure; // nobody reads it any more
+            if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::ferror(stderr) != 0) {
+                if (!was_interrupted())
+                    return exit_failure; // nobody reads it any more
+                std::clearerr(stdout);   // the write was interrupted, as all of this is
+                std::clearerr(stderr);
+            }
             if (std::chrono::steady_clock::now() < deadline_)
                 continue;
             if (leaving_)
