@@ -180,15 +180,6 @@ bool SessionCollectives::hopeless(const Signature &signature, const Meeting &mee
     });
 }
 
-// Does it name a process that is known to have ended, of a namespace that has never joined anything? That one is
-// waited for in vain. (hopeless() knows more of the others.)
-bool SessionCollectives::names_the_dead(const Signature &signature) const {
-    return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
-        auto ended = ended_.find(members.nspace);
-        return ended != ended_.end() && !sizes_.contains(members.nspace) && has_any(members, ended->second);
-    });
-}
-
 // Answers what can be answered.
 void SessionCollectives::settle(const Bytes &key, std::uint64_t number) {
     Place &place = places_.at(key);

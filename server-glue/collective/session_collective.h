@@ -69,7 +69,6 @@ class SessionCollectives {
     bool known(const Signature &signature) const;
     // Has one of those that have not joined ended?
     bool hopeless(const Signature &signature, const Meeting &meeting) const;
-    bool names_the_dead(const Signature &signature) const;
     Bytes normal(const Signature &signature) const;
     bool replaces(const Member &member, const wire::SessionCollectiveJoin &message, const Bytes &nspace);
     bool awaited(const Signature &signature, const Bytes &nspace) const;
