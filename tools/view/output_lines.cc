@@ -1,6 +1,7 @@
 // See output_lines.h.
 #include "tools/view/output_lines.h"
 
+#include "common/text/printable.h"
 #include "common/text/take_until.h"
 
 #include <fmt/format.h>
@@ -13,11 +14,8 @@ std::string harmless(std::string_view text) {
     std::string out(text);
     for (std::size_t i = 0; i < out.size(); ++i) {
         auto byte = static_cast<unsigned char>(out[i]);
-        auto next = i + 1 < out.size() ? static_cast<unsigned char>(out[i + 1]) : 0x80;
         bool is_control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
-        // U+0080 to U+009F are controls as well; what comes behind this text may complete one.
-        bool begins_control = byte == 0xc2 && next >= 0x80 && next < 0xa0;
-        if (is_control || begins_control)
+        if (is_control || long_control_begins(out, i))
             out[i] = '?';
     }
     return out;
