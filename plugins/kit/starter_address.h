@@ -13,7 +13,7 @@
 
 namespace pmixhost::kit {
 
-inline constexpr std::size_t max_addresses = 8;
+inline constexpr std::size_t max_addresses = 16;
 
 using Cookie = std::array<unsigned char, 16>; // of one step
 

@@ -50,7 +50,7 @@ Result<UniqueFd> bind_dual(std::uint16_t port) {
     return fd;
 }
 
-// Numeric addresses of this host that another host may reach; the loopback only if it is alone.
+// Numeric addresses of this host that another host may reach, at most `max_addresses`; the loopback only if it is alone.
 std::vector<std::string> own_addresses() {
     std::vector<std::string> v4, v6, loopback;
     ifaddrs *list = nullptr;
@@ -73,6 +73,8 @@ std::vector<std::string> own_addresses() {
         }
     }
     freeifaddrs(list);
+    // The hosts may have one family alone, however many bridges this one has of the other.
+    v4.resize(std::min(v4.size(), max_addresses - std::min(v6.size(), max_addresses / 4)));
     v4.insert(v4.end(), v6.begin(), v6.end());
     if (v4.empty())
         v4 = std::move(loopback);
