@@ -32,7 +32,7 @@ std::uint32_t number(const char *name, std::uint32_t otherwise) {
 // Says why on the daemon's descriptor; without a daemon, on the standard error.
 [[noreturn]] void fail(int fd, char stage, int error_number, const std::string &text) {
     std::string line = fmt::format("-{}{} {}", stage, error_number, text);
-    if (fd < 0 || ::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    if (fd < 0 || ::send(fd, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
         fmt::print(stderr, "pmixhost: {}\n", text);
     } else {
         // When the last task has ended, the RM ends the daemon: not before it has told why.
@@ -159,7 +159,7 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
     int fd = static_cast<int>(number("PMIXHOST_TASK_FD", UINT32_MAX));
     if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         fd = -1;
-    if (fd >= 0 && ::write(fd, "+", 1) != 1)
+    if (fd >= 0 && ::send(fd, "+", 1, MSG_NOSIGNAL) != 1)
         fd = -1;
     std::uint32_t rank = number("PMIX_RANK", UINT32_MAX);
     auto text = collect_task_spec(environ);
