@@ -96,9 +96,19 @@ begin_job
 on_host "$victim" kill -KILL "$(server)"
 broken "the server is killed" 20 "pmixhost:.*$victim"
 
+# Its pmixhost has been exchanged for another one in the meantime, as an upgrade does.
+plugins=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
+module=$(find "${plugins%/lib/slurm}" -name backend_slurm.so)
+: >"$test_dir/no-module"
+begin_job
+on_host "$victim" mount --bind "$test_dir/no-module" "$module"
+on_host "$victim" kill -KILL "$(server)"
+ended "the server is killed after an upgrade" 20 "pmixhost:.*$victim"
+on_host "$victim" umount "$module" 2>/dev/null || on_host "$victim" umount -l "$module"
+well_again "the server is killed after an upgrade"
+
 # One server cannot wait for events any more, as when a library closes a number twice. The daemons of this
 # job are started through a script that makes it so.
-plugins=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
 cat >"$test_dir/pmixhostd" <<EOF
 #!/bin/sh
 BREAK_LOOP=$CLIENT_DIR/break LD_PRELOAD=$clients/break_loop.so exec ${plugins%/lib/slurm}/libexec/pmixhost/pmixhostd "\$@"
