@@ -144,9 +144,16 @@ std::vector<pid_t> DaemonCgroup::processes() const {
     return list;
 }
 
+// With one word to the kernel where it knows that one (version 2, from Linux 5.14 on). Else they are frozen first, or one
+// that does nothing but fork and end would always have another number than the one that was read; what is frozen dies
+// when it is thawed.
 // A number may become another process' between reading and killing. So the processes are held first, and those still
 // listed afterwards are the ones that are meant.
 void DaemonCgroup::kill_all() const {
+    if (write_into(path_ + "/cgroup.kill", "1"))
+        return;
+    const bool first_version = write_into(path_ + "/freezer.state", "FROZEN");
+    const bool frozen = first_version || write_into(path_ + "/cgroup.freeze", "1");
     std::vector<std::pair<pid_t, UniqueFd>> held;
     for (pid_t pid : processes())
         held.emplace_back(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
@@ -155,6 +162,8 @@ void DaemonCgroup::kill_all() const {
         if (fd && std::find(still.begin(), still.end(), pid) != still.end())
             ::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0);
     }
+    if (frozen)
+        write_into(path_ + (first_version ? "/freezer.state" : "/cgroup.freeze"), first_version ? "THAWED" : "0");
 }
 
 bool DaemonCgroup::end(std::chrono::milliseconds limit) const {
