@@ -278,6 +278,10 @@ static PmixUse pmix_use_of_step(const std::vector<App> &apps) {
 
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
+    // salloc's own srun for the user's shell: slurmstepd asks no mpi plugin there, and the shell would have what is meant
+    // for this one.
+    if (info.step_id.step_id == SLURM_INTERACTIVE_STEP)
+        return LaunchState();
     UniqueFd debugger(context.debugger);
     if (auto one = check_one_debugger(context.mpir, bool(debugger), *environment); !one)
         return one.failure();
@@ -312,12 +316,11 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     if (auto set = set_variable(environment, std::string(pmix_use_variable), use); !set)
         return set.failure();
     const std::string bad_exit = option_of_srun("kill-on-bad-exit");
-    if (option_of_srun("no-kill") == "set" || bad_exit == "0") {
-        if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
-            return set.failure();
-    }
-    if (bad_exit.empty() ? context.kills_on_bad_exit : bad_exit != "0") {
-        if (auto set = set_variable(environment, std::string(bad_exit_variable), "1"); !set)
+    const bool lives_on = option_of_srun("no-kill") == "set" || bad_exit == "0";
+    const bool ends = bad_exit.empty() ? context.kills_on_bad_exit : bad_exit != "0";
+    // Set in any case: what an outer srun has left there is not for this one.
+    for (auto [name, value] : {std::pair(live_on_variable, lives_on), std::pair(bad_exit_variable, ends)}) {
+        if (auto set = set_variable(environment, std::string(name), value ? "1" : "0"); !set)
             return set.failure();
     }
     auto file = debugger ? await_debugger(context, info, debugger.get(), environment)
@@ -373,7 +376,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     parts.ends_children = context.holds_place;
     parts.on_a_host_of_jobs = getenv("SLURMD_NODENAME") != nullptr;
     parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
-    parts.spawn_channel = debugger ? std::move(debugger) : take_spawn_channel();
+    // Of a het step the first component has it.
+    parts.spawn_channel = debugger ? std::move(debugger) : map->first_rank == 0 ? take_spawn_channel() : UniqueFd();
     parts.hosts = static_cast<std::size_t>(std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),
                                                          [](const auto &ranks) { return !ranks.empty(); }));
     if (parts.spawn_channel)
@@ -386,6 +390,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
 }
 
 int finish_launch(LaunchState &state, int error_fd) {
+    if (!state.listener)
+        return 0;
     auto report = state.listener->finish(collect_limit);
     if (!report)
         return 0;

@@ -17,7 +17,7 @@ namespace pmixhost::slurm {
 
 // What srun keeps for a step until it is over: the opaque state that the hooks pass on.
 struct LaunchState {
-    std::unique_ptr<kit::LaunchListener> listener;
+    std::unique_ptr<kit::LaunchListener> listener; // null for a step that slurmstepd asks no mpi plugin of
 };
 
 // What else goes into the map: from srun's own surroundings.

@@ -3,7 +3,8 @@
 # srun for PMIx_Spawn among it, finds Slurm without it. And salloc's shell runs on the first host (LaunchParameters).
 . "$(dirname "$0")/../common/words.sh"
 
-own_cluster configless --configless --hosts 3 --conf LaunchParameters=use_interactive_step,enable_nss_slurm ||
+own_cluster configless --configless --hosts 3 --conf LaunchParameters=use_interactive_step,enable_nss_slurm \
+    --conf MpiDefault=pmixhost ||
     { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 unset CLIENT_DIR
 
@@ -17,6 +18,7 @@ is "spawn on the other host" "$(grep -c "^child [01] of 2.* on $(host_name 2)" <
 cat >"$test_dir/typed" <<TXT
 unset SLURM_CONF # which srun has from head
 hostname
+env | grep ^PMIXHOST_
 srun $mpi -N2 -n4 $clients/modex all </dev/null
 srun $mpi -N1 -n1 $clients/spawn count=2 </dev/null
 exit
@@ -26,6 +28,7 @@ run bash -c 'exec salloc -Q -w "$2" -N2 --ntasks-per-node=4 <"$1"' salloc "$test
 ok "from salloc's shell on a host" eval 'passed && (($(grep -c "^ok [0-3]$" <<<"$output") >= 4))'
 ok "which was there" grep -qx "$host" <<<"$output"
 is "and a spawn" "$(grep -c '^child [01] of 2' <<<"$output")" 2
+unlike "the shell itself is none of pmixhost's, whatever the site's default is" "$output" '^PMIXHOST_'
 
 # A login host has neither a configuration nor slurmd: sackd gets it for srun.
 login=$(host_name 3)
