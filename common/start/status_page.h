@@ -22,8 +22,10 @@ struct StatusPage {
     enum State : std::uint32_t { starting = 0, serving = 1, failed = 2, ended = 3 };
 
     std::atomic<std::uint32_t> state;
-    std::atomic<std::uint32_t> length; // of text; set before state becomes `failed`
-    char text[size - 8 - 4 - 4 - 128]; // not terminated
+    std::atomic<std::uint32_t> length;     // of text; set before state becomes `failed`
+    char text[size - 8 - 4 - 4 - 4 - 128]; // not terminated
+    // Not 0: a task of this host has told why it cannot run, and ends the step.
+    std::atomic<std::uint32_t> reported;
     // Not 0: the server's event loop has ended, and with it the heartbeat; what is left to do has a
     // deadline of its own (supervisor.h).
     std::atomic<std::uint32_t> leaving;
@@ -42,6 +44,8 @@ struct StatusPage {
         length.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
         state.store(failed, std::memory_order_release);
     }
+    // True for the first who asks.
+    bool claim_report() { return reported.exchange(1, std::memory_order_acq_rel) == 0; }
     // Longer paths are not noted, and so not removed.
     void note_directory(std::string_view path) {
         if (path.size() >= sizeof directory)

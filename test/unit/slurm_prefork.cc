@@ -284,8 +284,8 @@ static void the_user_gets_one_line_per_host(void **) {
     assert_int_equal(pipe(line), 0);
     int killed = 0, not_read = 0;
     StepKiller killer{sealer,
-                      [&](const StepName &step) {
-                          assert_true(step == the_step);
+                      [&](const std::vector<std::uint32_t> &jobs, std::uint32_t step) {
+                          assert_true(jobs == std::vector<std::uint32_t>{the_step.job_id} && step == the_step.step_id);
                           ++killed;
                           ioctl(line[0], FIONREAD, &not_read);
                       },
@@ -312,6 +312,40 @@ static void the_user_gets_one_line_per_host(void **) {
     assert_int_equal(read(line[0], text, sizeof text), 0);
     close(line[0]);
     assert_int_equal(killed, 1);
+}
+
+// Any task of a host may be the one that fails, and each of a host that is broken does: the first one tells.
+static void the_first_task_that_fails_ends_the_step(void **) {
+    FakeEnvironment environment;
+    fill(environment);
+    Prepared prepared = prepare_step(around("serve"), environment.array);
+    assert_non_null(prepared.page);
+    NoSealer sealer;
+    int killed = 0;
+    UniqueFd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    StepKiller killer{sealer, [&](const auto &, std::uint32_t) { ++killed; }, nowhere.get()};
+    for (bool first_on_host : {false, true, false})
+        end_step_from_task(prepared, first_on_host, "n1: broken", environment.array, killer);
+    assert_int_equal(killed, 1);
+    assert_true(clean_up(prepared));
+}
+
+static void all_components_of_a_het_step_are_ended(void **) {
+    FakeEnvironment environment;
+    environment.add("PMIXHOST_STEP_0=1 pmixhost2 version=9 wire=0 job=11 step=7 jobs=11,12,13 ranks=0");
+    NoSealer sealer;
+    std::vector<std::uint32_t> ended;
+    UniqueFd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    StepKiller killer{sealer,
+                      [&](const auto &jobs, std::uint32_t step) {
+                          ended = jobs;
+                          assert_int_equal(step, 7);
+                      },
+                      nowhere.get()};
+    Prepared prepared;
+    prepared.step = {12, 7, 1};
+    end_step_from_task(prepared, true, "n1: broken", environment.array, killer);
+    assert_true((ended == std::vector<std::uint32_t>{12, 11, 13}));
 }
 
 // The daemon is told of the program by pmixhost-task, or by the hook where a container's runtime would close the way.
@@ -690,6 +724,8 @@ int main() {
         cmocka_unit_test(an_impostor_at_the_door_is_found_out),
         cmocka_unit_test(titles_name_the_step),
         cmocka_unit_test(the_user_gets_one_line_per_host),
+        cmocka_unit_test(the_first_task_that_fails_ends_the_step),
+        cmocka_unit_test(all_components_of_a_het_step_are_ended),
         cmocka_unit_test(hostile_environments_are_bounded),
         cmocka_unit_test(a_spawned_task_keeps_its_connection_but_for_containers),
         cmocka_unit_test(a_debugger_that_waits_for_the_launch_is_told_of),

@@ -51,11 +51,14 @@ template <typename Value, typename Body> Value guarded(const char *where, Value 
     return on_failure;
 }
 
-void kill_step_as_user(const StepName &step) {
-    // Slurm's library in a fork of a process with threads: should it wait for ever, the alarm ends
-    // this process.
-    alarm(20);
-    kill_job_step(step.job_id, step.step_id, SIGKILL);
+void kill_steps_as_user(const std::vector<std::uint32_t> &jobs, std::uint32_t step) {
+    leave_setuid_lock();
+    for (std::uint32_t job : jobs) {
+        // Slurm's library in a fork of a process with threads: should it wait for ever, the alarm ends
+        // this process.
+        alarm(20);
+        kill_job_step(job, step, SIGKILL);
+    }
     alarm(0);
 }
 
@@ -143,7 +146,7 @@ PMIXHOST_EXPORT int PMIXHOST_HOOK_TASK(const void *info, char ***environment) {
             return SLURM_SUCCESS;
         auto sealer = kit::make_sealer(prepared_step->secret);
         end_step_from_task(*prepared_step, task->ltaskid == 0, ready.failure().text, *environment,
-                           {*sealer, kill_step_as_user});
+                           {*sealer, kill_steps_as_user});
         // The caller would do just this, after a line per task that says nothing.
         _exit(1);
     });

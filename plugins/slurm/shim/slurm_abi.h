@@ -14,6 +14,7 @@
 //   a container's environment src/slurmd/slurmstepd/container.c
 //   srun's options            src/srun/libsrun/opt.h, src/common/slurm_opt.h
 //   MPIR_being_debugged       src/srun/libsrun/debugger.h, from 23.11 src/srun/debugger.h
+//   auth_setuid_unlock        src/interfaces/auth.h, src/slurmd/slurmstepd/task.c
 //   proctrack_g_add           src/interfaces/proctrack.h, before 23.02 src/slurmd/common/
 //   container_g_join_external src/interfaces/job_container.h, before 23.02 src/slurmd/common/job_container_plugin.h
 #pragma once
@@ -229,6 +230,12 @@ void slurm_free_reattach_tasks_response_msg(void *answer) __attribute__((weak));
 int proctrack_g_add(void *step, pid_t pid) __attribute__((weak));
 // A descriptor of the job's mount namespace, which stays Slurm's; 0 or less: there is none.
 int container_g_join_external(std::uint32_t job_id) __attribute__((weak));
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+// A lock of Slurm's authentication, which slurmstepd holds for as long as it has a user's ids: in a task from
+// _pre_task_child_privileged (slurmstepd/mgr.c) to its exec, but for the hooks of SPANK. Each of Slurm's calls to a daemon
+// takes it, and so ends the process that holds it.
+void auth_setuid_unlock() __attribute__((weak));
+#endif
 // The process's view of slurm.conf; its type is public.
 extern slurm_conf_t slurm_conf __attribute__((weak));
 
@@ -261,6 +268,14 @@ void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_on
 }
 
 namespace pmixhost::slurm {
+
+// In a task, before the first of Slurm's calls to a daemon; nothing may follow but such calls and the task's end.
+inline void leave_setuid_lock() {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+    if (auth_setuid_unlock)
+        auth_setuid_unlock();
+#endif
+}
 
 inline bool is_under_mpir_debugger() {
     return &MPIR_being_debugged && *const_cast<volatile int *>(&MPIR_being_debugged) != 0; // another process writes it

@@ -6,6 +6,7 @@
 #include "common/text/printable.h"
 #include "plugins/kit/door_client.h"
 #include "plugins/slurm/shim/hook_env.h"
+#include "plugins/slurm/shim/task_map.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -32,6 +33,17 @@ void write_and_await_reader(int fd, const std::string &line) {
         return;
     pollfd pipe{fd, POLLOUT, 0};
     ::poll(&pipe, 1, read_limit);
+}
+
+// This one's first, should there be no time for more.
+std::vector<std::uint32_t> jobs_of_step(const StepName &step, char *const *environment) {
+    std::vector<std::uint32_t> jobs{step.job_id};
+    auto map = collect_task_map(environment);
+    for (std::uint32_t job : map ? jobs_in_task_map(*map) : std::vector<std::uint32_t>{}) {
+        if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
+            jobs.push_back(job);
+    }
+    return jobs;
 }
 
 } // namespace
@@ -94,7 +106,7 @@ std::chrono::milliseconds door_timeout(char *const *environment) {
 
 void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why, char *const *environment,
                         const StepKiller &killer) {
-    if (!first_on_host)
+    if (prepared.page ? !prepared.page->claim_report() : !first_on_host)
         return;
     auto target = kit::StarterAddress::parse(find_variable(environment, report_variable));
     Result<void> told = target ? kit::can_seal(killer.sealer) : target.failure();
@@ -104,7 +116,7 @@ void end_step_from_task(const Prepared &prepared, bool first_on_host, const std:
         told = kit::send_unproved_note(*target, why, report_limit);
     if (!told)
         write_and_await_reader(killer.error_fd, "pmixhost: " + one_line(why, kit::max_report_text) + "\n");
-    killer.kill(prepared.step);
+    killer.kill(jobs_of_step(prepared.step, environment), prepared.step.step_id);
 }
 
 } // namespace pmixhost::slurm

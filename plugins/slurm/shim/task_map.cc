@@ -406,7 +406,7 @@ Result<TaskMap> decode_task_map(std::string_view text) {
                 auto parsed = number_of(key, take_until(value, ','));
                 if (!parsed)
                     return parsed.failure();
-                if (map.component_jobs.size() == 1024)
+                if (map.component_jobs.size() == TaskMap::max_component_jobs)
                     return error(ErrorKind::limit, "task map: jobs= is too long");
                 map.component_jobs.push_back(*parsed);
             }
@@ -439,6 +439,20 @@ Result<TaskMap> decode_task_map(std::string_view text) {
         return error(ErrorKind::invalid, "task map: {}", sets.failure().text);
     map.process_sets = std::move(*sets);
     return map;
+}
+
+std::vector<std::uint32_t> jobs_in_task_map(std::string_view text) {
+    std::vector<std::uint32_t> jobs;
+    while (!text.empty()) {
+        std::string_view value = take_until(text, ' '), key = take_until(value, '=');
+        while ((key == "job" || key == "jobs") && !value.empty() && jobs.size() < TaskMap::max_component_jobs) {
+            auto job = number_of(key, take_until(value, ','));
+            if (!job)
+                break;
+            jobs.push_back(*job);
+        }
+    }
+    return jobs;
 }
 
 std::string namespace_of(std::uint32_t job_id, std::uint32_t step_id) {

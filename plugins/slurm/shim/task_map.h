@@ -51,6 +51,7 @@ struct TaskMap {
     static constexpr std::size_t max_text = 4u << 20;
     static constexpr std::size_t max_hosts = 131'072;
     static constexpr std::size_t max_ranks = 8u << 20;
+    static constexpr std::size_t max_component_jobs = 1024;
 
     std::uint32_t job_id = 0;
     std::uint32_t step_id = 0;
@@ -73,6 +74,8 @@ struct TaskMap {
 Result<std::string> encode_task_map(const TaskMap &map);
 // Fails (invalid, limit) with a text that names the key.
 Result<TaskMap> decode_task_map(std::string_view text);
+// Of a map that another version may have made: the jobs whose step this is, as far as they can be read.
+std::vector<std::uint32_t> jobs_in_task_map(std::string_view text);
 
 // The PMIx namespace of a step: this, and JOB.STEP.
 inline constexpr std::string_view namespace_prefix = "slurm.";
