@@ -27,10 +27,10 @@ struct World {
     std::vector<std::string> heard;
     EventLoop::Handle timer;
 
-    World() {
+    explicit World(Duration first_pause = 10ms, Duration longest_pause = 40ms) {
         StepEnder::Calls calls;
-        calls.first_pause = 10ms;
-        calls.longest_pause = 40ms;
+        calls.first_pause = first_pause;
+        calls.longest_pause = longest_pause;
         calls.report = [this](const StepEnd &end) -> Result<void> {
             ++reports;
             if (deaf > 0 && deaf-- > 0)
@@ -78,7 +78,7 @@ void a_slurmctld_that_is_away_is_asked_until_it_is_back(void **) {
     world.end(7);
     world.until([&] { return world.kills == 5; });
     world.run(World::much_later);
-    assert_int_equal(world.kills.load(), 5);
+    assert_int_equal(world.kills.load(), 6); // as below
     assert_int_equal(world.reports.load(), 1);
     assert_true(world.heard == std::vector<std::string>{"failed"}); // at once
 }
@@ -92,6 +92,19 @@ void one_that_has_killed_is_asked_once_more(void **) {
     assert_int_equal(world.kills.load(), 2);
     assert_int_equal(world.reported.load(), 7);
     assert_true(world.heard == std::vector<std::string>{"ended"});
+}
+
+// The pause before is the first one again, however long those were before Slurm was back.
+void one_that_has_killed_at_last_is_asked_once_more_soon(void **) {
+    World world(10ms, 10s);
+    world.fails = 6; // the pauses come to 630 ms, and the next one would be 640 ms
+    world.end(7);
+    world.until([&] { return world.kills == 7; });
+    auto killed = std::chrono::steady_clock::now();
+    world.until([&] { return world.kills == 8; });
+    assert_true(std::chrono::steady_clock::now() - killed < 500ms);
+    world.run(World::much_later);
+    assert_int_equal(world.kills.load(), 8);
 }
 
 void what_is_denied_is_not_asked_again(void **) {
@@ -190,6 +203,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_slurmctld_that_is_away_is_asked_until_it_is_back),
         cmocka_unit_test(one_that_has_killed_is_asked_once_more),
+        cmocka_unit_test(one_that_has_killed_at_last_is_asked_once_more_soon),
         cmocka_unit_test(what_is_denied_is_not_asked_again),
         cmocka_unit_test(an_srun_that_does_not_hear_is_told_again),
         cmocka_unit_test(who_asks_while_it_is_tried_again_is_answered_at_once),

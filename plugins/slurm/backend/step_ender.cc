@@ -12,7 +12,7 @@ void StepEnder::end(StepEnd end, std::function<void(Result<void>)> done) {
         end_ = std::move(end);
     if (runs_)
         return;
-    is_first_ = true;
+    repeats_ = true;
     pause_ = calls_.first_pause;
     attempt();
 }
@@ -40,7 +40,6 @@ void StepEnder::on_tried(Result<Tried> tried) {
     if (tried && !tried->unheard.empty() && !std::exchange(told_unheard_, true))
         log_.warning("{}", tried->unheard);
     Result<void> killed = tried ? tried->killed : Result<void>(tried.failure());
-    bool was_first = std::exchange(is_first_, false);
     if (killed && told_failure_ && !taken_)
         log_.warning("Slurm has taken the order to end the step");
     taken_ = taken_ || killed.ok();
@@ -48,10 +47,14 @@ void StepEnder::on_tried(Result<Tried> tried) {
         log_.error("the step is not ended{}: {}",
                    killed.failure().kind == ErrorKind::denied ? "" : " yet, and Slurm is asked again",
                    killed.failure().text);
-    // A host that is just starting its tasks may miss the first time. Where this daemon is one of the killed, that is
-    // srun's to find out.
-    if (killed ? was_first : killed.failure().kind != ErrorKind::denied)
+    // A host that is just starting its tasks may miss the first time that Slurm does it, however often it was asked
+    // before. Where this daemon is one of the killed, that is srun's to find out.
+    if (killed && std::exchange(repeats_, false)) {
+        pause_ = calls_.first_pause;
         try_later();
+    } else if (!killed && killed.failure().kind != ErrorKind::denied) {
+        try_later();
+    }
     for (const auto &answer : std::exchange(askers_, {}))
         answer(killed); // it may end this
 }

@@ -1,6 +1,7 @@
 // How a step is ended: srun is told why, and Slurm has its processes killed. slurmctld may be away for a while (it is
 // being restarted), or refuse for a while (the job is suspended), and nobody else would kill then: so it is asked
-// until it has done so, or this daemon leaves. In the loop's thread; what blocks is in `Calls`.
+// until it has done so, and once more for hosts that were just starting their tasks, or until this daemon leaves. In
+// the loop's thread; what blocks is in `Calls`.
 #pragma once
 
 #include "common/base/log.h"
@@ -52,7 +53,7 @@ class StepEnder {
     bool heard_ = false;                               // by srun
     bool told_unheard_ = false, told_failure_ = false; // the log
     bool taken_ = false;                               // Slurm has taken the order once
-    bool is_first_ = true;                             // of the attempts since somebody has asked
+    bool repeats_ = true;                              // the next one that Slurm takes, since somebody has asked
     Duration pause_{};
     EventLoop::Handle again_;
     Worker worker_;
