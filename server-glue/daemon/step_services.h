@@ -38,7 +38,7 @@ struct StepServices {
           queries(context, sets.sets(), groups, jobs), tools(context), desks(context, tools),
           events(
               context, [this] { return jobs.jobs().any(); },
-              [this](const Process &source) { return tools.is_tool(source); }),
+              [this](const Process &source) { return tools.is_tool(source); }, [this] { return tools.names(); }),
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events,
                   [this](const Process &caller) { return tools.is_tool(caller); }),

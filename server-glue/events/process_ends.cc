@@ -116,7 +116,7 @@ void ProcessEnds::tell_of_terminated() {
 
 // There are two codes. libpmix 4.2.2 listens to the older one itself, in a process that has invited others to a
 // group: it takes any process' end for a failed invitation, also when the group has long been built and what the
-// listener works with is freed. Such processes do not get it.
+// listener works with is freed. Such processes do not get it; all others here do, tools too.
 void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                                      LibraryEvents::Done done) {
     auto notify = [&](pmix_status_t code, const HostEvent &event, LibraryEvents::Done then) {
@@ -134,6 +134,8 @@ void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire:
             continue;
         others.push_back(proc_of(context_.step.nspace, rank));
     }
+    for (const Process &tool : tools_())
+        others.push_back(proc_of(tool.nspace, tool.rank));
     if (others.empty())
         return;
     auto narrow = terminated_event(ranks, how, time, context_.step.map, context_.step.nspace);

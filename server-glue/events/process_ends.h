@@ -20,10 +20,12 @@ class ProcessEnds {
     // Ends in order that come in this time are told together: a job ends within some of these, and each is a message.
     static constexpr Duration normal_exits_together = std::chrono::milliseconds(20);
 
-    // `tell_others` tells what lies beyond the step's own hosts of this host's ends in disorder.
+    // `tell_others` tells what lies beyond the step's own hosts of this host's ends in disorder. `tools` are those that
+    // may be connected here now.
     ProcessEnds(StepContext &context, EventService &events, LibraryEvents &to_library,
-                std::function<void(const wire::HostReport &)> tell_others)
-        : context_(context), events_(events), to_library_(to_library), tell_others_(std::move(tell_others)) {}
+                std::function<void(const wire::HostReport &)> tell_others, std::function<std::vector<Process>()> tools)
+        : context_(context), events_(events), to_library_(to_library), tell_others_(std::move(tell_others)),
+          tools_(std::move(tools)) {}
 
     // A process of this host has ended. Told to the step soon, with others.
     void note_end(Rank rank, std::optional<int> wait_status);
@@ -50,6 +52,7 @@ class ProcessEnds {
     EventService &events_;
     LibraryEvents &to_library_;
     std::function<void(const wire::HostReport &)> tell_others_;
+    std::function<std::vector<Process>()> tools_;
     std::vector<wire::EndedProcess> ends_; // not yet reported
     EventLoop::Handle ends_timer_, normal_exits_timer_;
     // Ends that the processes of this host have not yet been told of; of the second it is not known how they came.

@@ -18,11 +18,13 @@ namespace pmixhost {
 static constexpr auto look_again = std::chrono::milliseconds(10);
 
 StepEvents::StepEvents(StepContext &context, std::function<bool()> any_cross_job,
-                       std::function<bool(const Process &)> is_tool)
+                       std::function<bool(const Process &)> is_tool, std::function<std::vector<Process>()> tools)
     : StepService(context.services), context_(context), any_cross_job_(std::move(any_cross_job)),
       is_tool_(std::move(is_tool)),
       events_(context, *this, context.step.map, context.step.nspace, context.self(), context.settings.transport_radix),
-      ends_(context, events_, to_library_, [this](const wire::HostReport &report) { report_cross_job(report); }) {}
+      ends_(
+          context, events_, to_library_, [this](const wire::HostReport &report) { report_cross_job(report); },
+          std::move(tools)) {}
 
 void StepEvents::take_asks(UpcallHandlers &handlers) {
     gate_ = handlers.shared<EventGate>();

@@ -9,8 +9,10 @@ namespace pmixhost {
 
 class StepEvents final : public StepService, private EventPort {
   public:
-    // `any_cross_job`: do processes here deal with other jobs? `is_tool`: is that one no process of a job?
-    StepEvents(StepContext &context, std::function<bool()> any_cross_job, std::function<bool(const Process &)> is_tool);
+    // `any_cross_job`: do processes here deal with other jobs? `is_tool`: is that one no process of a job? `tools`:
+    // which may be connected here now?
+    StepEvents(StepContext &context, std::function<bool()> any_cross_job, std::function<bool(const Process &)> is_tool,
+               std::function<std::vector<Process>()> tools);
 
     // A process of this host, or a monitor of the library, notifies.
     void notify(NotifyAsk ask);

@@ -23,6 +23,8 @@
 
 namespace pmixhost {
 
+static constexpr std::size_t most_unsure = 64; // tools whose connection nobody knows are rare
+
 StepTools::StepTools(StepContext &context)
     : StepService(context.services), context_(context), rights_(context.loop, context.log, context.settings),
       origins_(!library_mixes_names_of_tools()), names_(context.step.nspace, context.self()) {}
@@ -172,6 +174,15 @@ ToolOrigins::IsHere StepTools::connection_of(const Process &tool) const {
     return named == named_.end() ? nullptr : named->second;
 }
 
+std::vector<Process> StepTools::names() const {
+    std::vector<Process> names(unsure_.begin(), unsure_.end());
+    for (const auto &[name, is_here] : named_) {
+        if (is_here())
+            names.push_back({name.first, name.second});
+    }
+    return names;
+}
+
 std::optional<ToolPlace> StepTools::place_of(const Process &process) {
     if (!is_tool(process))
         return std::nullopt;
@@ -212,6 +223,10 @@ void StepTools::connected(ToolConnectedAsk ask) {
     if (auto is_here = has_one ? nullptr : origins_.got_name(name)) {
         named_[{name.nspace, name.rank}] = std::move(is_here);
         note_used(name.nspace);
+    } else if (!connection_of(name)) {
+        unsure_.push_back(name);
+        if (unsure_.size() > most_unsure)
+            unsure_.pop_front();
     }
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));

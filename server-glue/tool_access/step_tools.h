@@ -44,6 +44,8 @@ class StepTools final : public StepService {
 
     // Whether that tool is still connected, to be asked at any time; null where nobody knows which connection it has.
     ToolOrigins::IsHere connection_of(const Process &tool) const;
+    // Of all that may be connected now; of those whose connection nobody knows, the last that came.
+    std::vector<Process> names() const;
     // Where it is, of a tool; where nobody knows its connection, it is here as long as there is any tool.
     std::optional<ToolPlace> place_of(const Process &process);
 
@@ -85,6 +87,7 @@ class StepTools final : public StepService {
     std::uint64_t came_ = 0;
     std::list<Present> present_; // when last looked at
     std::map<std::pair<Bytes, Rank>, ToolOrigins::IsHere> named_;
+    std::list<Process> unsure_;            // of unknown connection
     std::set<std::string> used_, leaving_; // namespaces of tools, where libpmix keeps them
     std::size_t gone_ = 0;
     std::function<void()> on_coming_;

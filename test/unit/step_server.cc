@@ -43,9 +43,10 @@ namespace {
 struct FakeLibrary {
     std::mutex mutex; // it is called in the library thread
     pmix_server_module_t *module = nullptr;
-    std::vector<std::pair<pmix_status_t, std::string>> events; // status and who notifies
-    std::set<std::pair<pmix_status_t, std::string>> flags;     // status, and a key that is true
-    std::shared_ptr<OneTimeGate> stuck;                        // until it opens
+    std::vector<std::pair<pmix_status_t, std::string>> events;   // status and who notifies
+    std::set<std::pair<pmix_status_t, std::string>> flags;       // status, and a key that is true
+    std::shared_ptr<OneTimeGate> stuck;                          // until it opens
+    std::vector<std::pair<pmix_status_t, std::string>> for_each; // status and each who is named in a custom range
     bool deregistered = false;
     std::set<std::pair<Rank, std::string>> stored; // whose, and the key
     bool stores = true;
@@ -142,6 +143,11 @@ REPLACES pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t
     for (std::size_t i = 0; i < count; ++i) {
         if (info[i].value.type == PMIX_BOOL && info[i].value.data.flag)
             library->flags.emplace(status, info[i].key);
+        if (std::string_view(info[i].key) != PMIX_EVENT_CUSTOM_RANGE || info[i].value.type != PMIX_DATA_ARRAY)
+            continue;
+        const auto *named = static_cast<const pmix_proc_t *>(info[i].value.data.darray->array);
+        for (std::size_t k = 0; k < info[i].value.data.darray->size; ++k)
+            library->for_each.emplace_back(status, fmt::format("{}:{}", named[k].nspace, named[k].rank));
     }
     library->events.emplace_back(status, fmt::format("{}:{}", source->nspace, source->rank));
     lock.unlock();
@@ -749,6 +755,26 @@ void an_end_says_so_where_it_is_that_of_the_job(void **) {
     assert_true(world.said(PMIX_EVENT_PROC_TERMINATED, PMIX_EVENT_TERMINATE_JOB));
 }
 
+// Who has ever invited to a group does not get the older code of an end, and nobody else goes without it for that.
+void an_inviter_keeps_no_end_from_tools(void **) {
+    World world(2);
+    world.start_tasks();
+    std::atomic<bool> has_name = false;
+    world.fake.module->tool_connected(
+        nullptr, 0, [](pmix_status_t, pmix_proc_t *, void *data) { *static_cast<std::atomic<bool> *>(data) = true; },
+        &has_name);
+    world.run_until([&] { return has_name.load(); });
+    pmix_proc_t inviter;
+    PMIX_LOAD_PROCID(&inviter, "job", 0);
+    world.fake.module->notify_event(
+        PMIX_GROUP_INVITED, &inviter, PMIX_RANGE_NAMESPACE, nullptr, 0, [](pmix_status_t, void *) {}, nullptr);
+    world.end_task(1, SIGKILL);
+    world.run_until([&] { return world.told(PMIX_PROC_TERMINATED, "job:1"); });
+    std::lock_guard lock(world.fake.mutex);
+    using Told = std::vector<std::pair<pmix_status_t, std::string>>;
+    assert_true((world.fake.for_each == Told{{PMIX_PROC_TERMINATED, "job.tool.0.1:0"}}));
+}
+
 // A process that says that all abort, which only hosts say: of this host, and of another one.
 struct Liar {
     World &world;
@@ -872,6 +898,7 @@ int main() {
         cmocka_unit_test(a_lost_host_fails_what_waits_for_it_and_is_told),
         cmocka_unit_test(a_killed_task_fails_the_fence_and_is_told),
         cmocka_unit_test(an_end_says_so_where_it_is_that_of_the_job),
+        cmocka_unit_test(an_inviter_keeps_no_end_from_tools),
         cmocka_unit_test(an_abort_of_all_is_told_whatever_processes_have_said),
         cmocka_unit_test(an_abort_of_all_that_a_host_has_told_is_not_told_again),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
