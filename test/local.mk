@@ -18,7 +18,7 @@ include test/fault.mk
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning test/unit/session_watch \
-	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places \
+	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving \
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons
 GLUE_TESTS += test/unit/secret_box
@@ -214,6 +214,9 @@ test_unit_desk_runs_LDADD = $(GLUE_TEST_LDADD)
 test_unit_desk_lobbies_SOURCES = test/unit/desk_lobbies.cc
 test_unit_desk_lobbies_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_desk_lobbies_LDADD = $(GLUE_TEST_LDADD)
+test_unit_spawn_leaving_SOURCES = test/unit/spawn_leaving.cc
+test_unit_spawn_leaving_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_spawn_leaving_LDADD = $(GLUE_TEST_LDADD)
 test_unit_spawn_places_SOURCES = test/unit/spawn_places.cc
 test_unit_spawn_places_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_spawn_places_LDADD = $(GLUE_TEST_LDADD)

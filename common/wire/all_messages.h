@@ -27,12 +27,12 @@ using AllMessages =
                CollectivePiece, CollectiveTaken, ModexRequest, ModexReply, PostedByEnded, PostedKept, KillRanks,
                SignalRanks, SignalReply, PublishRequest, LookupRequest, UnpublishRequest, DataReply, ToolEnded,
                ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone, SpawnRequest, SpawnReply,
-               StepOver, EndChild, LeaveAllocation, ChildEnds, ChildEndsTaken, EventNotice, HostReport, NormalExits,
-               CrossJobEvent, SubscribeEvents, JobEvent, TableRequest, TableReply, JobTableRequest, JobTableReply,
-               NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply, ControlCancel,
-               ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskHelloFor, DeskHelloAsked, DeskGreeting,
-               RelayOpen, RelayOpenFrom, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken,
-               InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput, ForwardedInputTaken,
-               RanksStopped, JobEndRequest, JobEndReply>;
+               StepOver, EndChild, SpawnCancel, LeaveAllocation, ChildEnds, ChildEndsTaken, EventNotice, HostReport,
+               NormalExits, CrossJobEvent, SubscribeEvents, JobEvent, TableRequest, TableReply, JobTableRequest,
+               JobTableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply,
+               ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskHelloFor, DeskHelloAsked,
+               DeskGreeting, RelayOpen, RelayOpenFrom, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces,
+               OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput,
+               ForwardedInputTaken, RanksStopped, JobEndRequest, JobEndReply>;
 
 } // namespace pmixhost::wire

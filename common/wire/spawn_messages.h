@@ -113,6 +113,14 @@ struct EndChild {
     Bytes nspace;
     static constexpr void fields(auto &&field) { field(&EndChild::nspace, "nspace", "of the job"); }
 };
+struct SpawnCancel {
+    static constexpr std::uint8_t type = 55;
+    static constexpr const char *name = "SpawnCancel";
+    static constexpr const char *text =
+        "to the launcher: this host leaves, and a request for a tool with it: its job is not to be, even if it runs";
+    std::uint64_t id = 0;
+    static constexpr void fields(auto &&field) { field(&SpawnCancel::id, "id", "as in SpawnRequest"); }
+};
 struct LeaveAllocation {
     static constexpr std::uint8_t type = 54;
     static constexpr const char *name = "LeaveAllocation";

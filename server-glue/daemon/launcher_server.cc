@@ -86,6 +86,9 @@ void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, 
     } else if (type == wire::EndChild::type) {
         if (auto end = wire::decode<wire::EndChild>(payload))
             end_child(step, end->nspace);
+    } else if (type == wire::SpawnCancel::type) {
+        if (auto request = wire::decode<wire::SpawnCancel>(payload))
+            cancel(step, from, request->id);
     } else if (type == wire::LeaveAllocation::type) {
         auto left = wire::decode<wire::LeaveAllocation>(payload);
         auto place = left ? places_.find(left->allocation) : places_.end();
@@ -432,6 +435,26 @@ void LauncherServer::end_child(StepId step, const Bytes &nspace) {
     for (auto &[number, child] : children_) {
         if (child.step == step && child.nspace == nspace)
             child.job->signal(SIGTERM);
+    }
+}
+
+// The answer may be on its way to a host that no longer waits for it.
+void LauncherServer::cancel(StepId step, HostIndex from, std::uint64_t id) {
+    const std::string why = "the server of the tool that has asked for it leaves";
+    for (auto early = early_.begin(); early != early_.end(); ++early) {
+        const Early &one = early->second;
+        if (one.step != step || one.from != from || one.request.id != id)
+            continue;
+        reply(step, from, id, PMIX_ERR_JOB_CANCELED, {}, why);
+        auto node = early_.extract(early);
+        return leave(node.mapped().request.allocation);
+    }
+    for (auto &[number, child] : children_) {
+        if (child.step != step || child.host != from || child.id != id)
+            continue;
+        log_.info("{}: job {} is ended", why, number);
+        answer(number, child, PMIX_ERR_JOB_CANCELED, why);
+        child.job->signal(SIGTERM);
     }
 }
 

@@ -6,7 +6,8 @@
 // answered when the process has said that every program runs, or that it will not, or when the time is over. When the
 // step ends normally, the children go on, and the launcher with them. They are ended (SIGTERM to their commands) when
 // a host of the step was lost, a task ended badly, or whoever started the launcher says so or has gone; and one that
-// was not launched as a whole, when its own host's daemon has not ended it.
+// was not launched as a whole, when its own host's daemon has not ended it, or that a tool has asked for whose server
+// leaves before it has the answer.
 //
 // The launcher of a lobby (StepInfo::is_lobby) starts jobs in allocations that the requests name, and gives those back
 // that were asked for one of these jobs, when all there have ended and the lobby has what is still on its way from them
@@ -90,6 +91,7 @@ class LauncherServer {
     void give_back(const std::string &allocation, unsigned tries);
     void give_back_all(); // in which nothing is
     void end_child(StepId step, const Bytes &nspace);
+    void cancel(StepId step, HostIndex from, std::uint64_t id);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
     void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status, const std::string &reason);
     // False: it is refused.

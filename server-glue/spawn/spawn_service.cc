@@ -3,12 +3,30 @@
 
 namespace pmixhost {
 
-void SpawnService::spawn(wire::SpawnRequest request, SpawnAnswer answer) {
+void SpawnService::spawn(wire::SpawnRequest request, SpawnAnswer answer, Lasts lasts) {
+    if (leaving_)
+        return answer(PMIX_ERR_JOB_CANCELED, {});
     request.id = next_id_++;
-    waiting_.emplace(request.id, std::move(answer));
+    waiting_.emplace(request.id, Waiting{std::move(answer), lasts});
     if (!send_(wire::SpawnRequest::type, share(wire::encode(request)))) {
         if (auto node = waiting_.extract(request.id))
-            node.mapped()(PMIX_ERR_UNREACH, {});
+            node.mapped().answer(PMIX_ERR_UNREACH, {});
+    }
+}
+
+void SpawnService::leave() {
+    leaving_ = true;
+    std::vector<std::uint64_t> of_tools;
+    for (const auto &[id, waiting] : waiting_) {
+        if (waiting.lasts == Lasts::with_us)
+            of_tools.push_back(id);
+    }
+    for (std::uint64_t id : of_tools) {
+        auto node = waiting_.extract(id); // unless an answer before has changed everything
+        if (!node)
+            continue;
+        send_(wire::SpawnCancel::type, share(wire::encode(wire::SpawnCancel{id})));
+        node.mapped().answer(PMIX_ERR_JOB_CANCELED, {});
     }
 }
 
@@ -20,12 +38,12 @@ void SpawnService::on_reply(wire::SpawnReply reply) {
     // A namespace that libpmix cannot hold is no success.
     if (well && (reply.nspace.empty() || reply.nspace.size() > PMIX_MAX_NSLEN))
         reply.status = PMIX_ERROR;
-    node.mapped()(reply.status, well ? std::move(reply.nspace) : Bytes());
+    node.mapped().answer(reply.status, well ? std::move(reply.nspace) : Bytes());
 }
 
 void SpawnService::on_launcher_gone() {
-    for (auto &[id, answer] : std::exchange(waiting_, {}))
-        answer(PMIX_ERR_UNREACH, {});
+    for (auto &[id, waiting] : std::exchange(waiting_, {}))
+        waiting.answer(PMIX_ERR_UNREACH, {});
 }
 
 } // namespace pmixhost

@@ -1,6 +1,7 @@
 // PMIx_Spawn on the caller's host: hands requests to the launcher and its answers back. Whether there
 // is a launcher and how long it takes is its own business (launcher_server.h): this side only hears
-// that it has gone. In the loop's thread.
+// that it has gone. What a tool waits for ends with this daemon, since nobody would hear the answer, or of the job
+// (ToolChildren has those that run). In the loop's thread.
 #pragma once
 
 #include "common/wire/spawn_messages.h"
@@ -16,7 +17,13 @@ class SpawnService {
     using Send = std::function<bool(std::uint8_t type, SharedBytes payload)>;
     explicit SpawnService(Send send) : send_(std::move(send)) {}
 
-    void spawn(wire::SpawnRequest request, SpawnAnswer answer);
+    enum class Lasts {
+        without_us, // the job, if this daemon leaves before the answer
+        with_us,    // the launcher is told to end it, whatever it has answered meanwhile
+    };
+    void spawn(wire::SpawnRequest request, SpawnAnswer answer, Lasts lasts = Lasts::without_us);
+    // This daemon leaves: nothing more is asked for.
+    void leave();
     void on_reply(wire::SpawnReply reply);
     // The launcher cannot be reached, or no longer.
     void on_launcher_gone();
@@ -26,8 +33,13 @@ class SpawnService {
 
   private:
     Send send_;
-    std::map<std::uint64_t, SpawnAnswer> waiting_;
+    struct Waiting {
+        SpawnAnswer answer;
+        Lasts lasts;
+    };
+    std::map<std::uint64_t, Waiting> waiting_;
     std::uint64_t next_id_ = 1;
+    bool leaving_ = false;
 };
 
 } // namespace pmixhost

@@ -135,7 +135,9 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     // The answer of a quick job may come behind its end.
     auto target = debug_target_of(request);
     const bool goes_on = says_nohup(request), stands = !target && has_stops(request);
-    if (auto is_here = of_tools_.connection_of(caller); is_here && (!goes_on || stands)) {
+    const auto is_here = of_tools_.connection_of(caller);
+    const auto lasts = is_here && !goes_on ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
+    if (is_here && (!goes_on || stands)) {
         ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes()};
         child.goes_on = goes_on;
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
@@ -150,12 +152,12 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     }
     if (!target) {
         places_.note_sent();
-        return spawn_.spawn(std::move(request), std::move(reply));
+        return spawn_.spawn(std::move(request), std::move(reply), lasts);
     }
     if (!context_.may(caller, policy::Action::debug))
         return reply(PMIX_ERR_NO_PERMISSIONS, {});
     auto held = std::make_shared<std::pair<wire::SpawnRequest, SpawnAnswer>>(std::move(request), std::move(reply));
-    find_target(*target, held->first, [this, held](pmix_status_t status, auto targets) {
+    find_target(*target, held->first, [this, held, lasts](pmix_status_t status, auto targets) {
         auto &[waiting, answer] = *held;
         if (status == PMIX_SUCCESS && targets.empty())
             status = PMIX_ERR_NOT_FOUND;
@@ -170,7 +172,7 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
             },
             PMIX_ERROR, std::string()};
         places_.note_sent();
-        spawn_.spawn(std::move(waiting), std::move(noting));
+        spawn_.spawn(std::move(waiting), std::move(noting), lasts);
     });
 }
 
@@ -348,6 +350,7 @@ void StepSpawn::on_launcher_gone() {
 
 void StepSpawn::on_leaving(bool badly) {
     ends_.finish();
+    spawn_.leave();
     if (!spawn_.used() || !context_.mesh->connected(context_.launcher_peer()))
         return;
     wire::StepOver over;

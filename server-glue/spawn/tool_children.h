@@ -1,7 +1,7 @@
 // The jobs that tools have spawned: each ends when its tool disconnects, or is left without its server, which is this
 // daemon, unless it was asked to go on (PMIX_NOHUP; standard, "Tools and Debuggers"); then nobody in it stands any
 // more. What a debugger had stopped would otherwise stand for ever, and so would what it has paused of a job that runs:
-// with its daemons it lets go of that. In the loop's thread.
+// with its daemons it lets go of that. What is still being started is SpawnService's. In the loop's thread.
 #pragma once
 
 #include "server-glue/tool_access/step_tools.h"

@@ -156,6 +156,10 @@ struct World {
         }
         daemon->send(peer_of(CentralRole::launcher, 1), wire::SpawnRequest::type, share(wire::encode(request)));
     }
+    void cancel(std::uint64_t id) {
+        daemon->send(peer_of(CentralRole::launcher, 1), wire::SpawnCancel::type,
+                     share(wire::encode(wire::SpawnCancel{id})));
+    }
     void leave(const std::string &allocation) {
         daemon->send(peer_of(CentralRole::launcher, 1), wire::LeaveAllocation::type,
                      share(wire::encode(wire::LeaveAllocation{allocation})));
@@ -251,6 +255,55 @@ void what_was_not_launched_and_does_not_end_is_ended(void **) {
     world.launcher->on_step_over();
     while (!world.ended)
         assert_true(world.loop->run().ok());
+}
+
+// --- the server of the tool that has asked leaves ----------------------------------------------------
+
+constexpr const char *never_ends =
+    "c() { echo \"$*\" >&$PMIXHOST_SPAWN_FD; }; c created job; c 'launched 0 '; exec sleep 300";
+
+void what_waits_for_a_place_is_taken_back(void **) {
+    World world(20s, true, never_ends);
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.ask(2, PMIX_NOTIFY_COMPLETION);
+    world.cancel(2);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].id, 2);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_JOB_CANCELED);
+    world.opening->open();
+    world.run_until_replies(2);
+    assert_int_equal(world.replies[1].id, 1);
+    assert_int_equal(world.replies[1].status, PMIX_SUCCESS);
+    world.launcher->end_children("the test is over");
+    world.launcher->on_step_over(); // for one job
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+    assert_true((world.heard == std::vector<std::string>{"refused", "answered", "job ended"}));
+}
+
+void what_is_being_started_is_taken_back(void **) {
+    World world(20s, true, "echo created job >&$PMIXHOST_SPAWN_FD; exec sleep 300");
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.cancel(1);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_JOB_CANCELED);
+    world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+}
+
+// The host does not have the answer yet, or does not look at it any more.
+void what_runs_already_is_taken_back(void **) {
+    World world(20s, true, never_ends);
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, PMIX_SUCCESS);
+    world.cancel(1);
+    while (world.heard.back() != "job ended")
+        assert_true(world.loop->run().ok());
+    assert_int_equal(world.replies.size(), 1);
 }
 
 // Until so many allocations have been given back, or a while has gone by without.
@@ -452,6 +505,9 @@ int main() {
         cmocka_unit_test(the_start_the_launch_and_the_end_come_in_order),
         cmocka_unit_test(what_has_begun_and_was_not_launched_ends),
         cmocka_unit_test(what_was_not_launched_and_does_not_end_is_ended),
+        cmocka_unit_test(what_waits_for_a_place_is_taken_back),
+        cmocka_unit_test(what_is_being_started_is_taken_back),
+        cmocka_unit_test(what_runs_already_is_taken_back),
         cmocka_unit_test(an_allocation_is_given_back_with_the_last_of_its_jobs),
         cmocka_unit_test(an_allocation_is_given_back_when_the_lobby_has_left_it),
         cmocka_unit_test(who_comes_back_to_an_allocation_keeps_it),
