@@ -111,6 +111,7 @@ server_glue_libglue_files = \
 	server-glue/log/log_service.h server-glue/log/log_service.cc server-glue/log/mail.h \
 	server-glue/log/mail.cc server-glue/log/step_log.h server-glue/log/step_log.cc \
 	server-glue/log/user_terminal.h server-glue/log/user_terminal.cc \
+	server-glue/log/task_texts.h server-glue/log/task_texts.cc \
 	server-glue/modex/modex_ask.h server-glue/modex/modex_upcall.cc \
 	server-glue/modex/handing_over.h server-glue/modex/handing_over.cc server-glue/modex/modex.h \
 	server-glue/modex/modex.cc server-glue/modex/posted_heirs.h server-glue/modex/posted_heirs.cc \

@@ -16,7 +16,7 @@ include test/fuzz.mk
 include test/fault.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
-	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_watch \
+	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_texts test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning test/unit/session_watch \
 	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving \
 	test/unit/wire_document
@@ -138,6 +138,9 @@ test_unit_upcalls_LDADD = $(GLUE_TEST_LDADD)
 test_unit_upcall_answers_SOURCES = test/unit/upcall_answers.cc
 test_unit_upcall_answers_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_upcall_answers_LDADD = $(GLUE_TEST_LDADD)
+test_unit_task_texts_SOURCES = test/unit/task_texts.cc
+test_unit_task_texts_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_task_texts_LDADD = $(GLUE_TEST_LDADD)
 test_unit_log_service_SOURCES = test/unit/log_service.cc
 test_unit_log_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_log_service_LDADD = $(GLUE_TEST_LDADD)

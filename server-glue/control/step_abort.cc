@@ -5,7 +5,6 @@
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
-#include "server-glue/log/user_terminal.h"
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
@@ -44,7 +43,7 @@ void StepAbort::abort(AbortAsk request) {
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     if (!whole && ranks.size() < context_.step.map.rank_count())
-        return abort_some(request, ranks);
+        return abort_some(std::move(request), std::move(ranks));
     abort_all(std::move(request));
 }
 
@@ -67,14 +66,18 @@ void StepAbort::abort_all(AbortAsk request) {
                       [reply](Result<void> ended) { (*reply)(ended ? PMIX_SUCCESS : PMIX_ERROR); });
 }
 
-void StepAbort::abort_some(AbortAsk &request, const std::vector<Rank> &ranks) {
+// The user is told first: it may be the caller, by way of whom it is told, that is ended.
+void StepAbort::abort_some(AbortAsk request, std::vector<Rank> ranks) {
     std::string text = fmt::format("{} on {} aborted rank{} {} with status {}{}{}", name_of(request.caller),
                                    context_.host_name(), ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),
                                    request.status, request.message.empty() ? "" : ": ", request.message);
     context_.log.info("{}", text);
     pid_t pid = request.caller.nspace == context_.step.nspace ? context_.tasks->watch().pid_of(request.caller.rank) : 0;
-    if (pid)
-        say_on_terminal(pid, text);
+    auto held = std::make_shared<AbortAsk>(std::move(request));
+    texts_.say(pid, text, [this, held, ranks = std::move(ranks)] { end(*held, ranks); });
+}
+
+void StepAbort::end(AbortAsk &request, const std::vector<Rank> &ranks) {
     tell(request, ranks);
     // The answer first: the caller may be among those it lists.
     request.reply(PMIX_SUCCESS);

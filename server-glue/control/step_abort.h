@@ -6,6 +6,7 @@
 #include "server-glue/control/abort_ask.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/group_registry.h"
+#include "server-glue/log/task_texts.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
 
@@ -13,8 +14,9 @@ namespace pmixhost {
 
 class StepAbort final : public StepService {
   public:
-    StepAbort(StepContext &context, const GroupRegistry &groups, StepEvents &events)
-        : StepService(context.services), context_(context), groups_(groups), events_(events) {}
+    // `texts`: of the tasks of this host.
+    StepAbort(StepContext &context, const GroupRegistry &groups, StepEvents &events, TaskTexts &texts)
+        : StepService(context.services), context_(context), groups_(groups), events_(events), texts_(texts) {}
 
     void abort(AbortAsk request);
 
@@ -25,7 +27,8 @@ class StepAbort final : public StepService {
 
   private:
     void abort_all(AbortAsk request);
-    void abort_some(AbortAsk &request, const std::vector<Rank> &ranks);
+    void abort_some(AbortAsk request, std::vector<Rank> ranks);
+    void end(AbortAsk &request, const std::vector<Rank> &ranks);
     void kill(const wire::KillRanks &message);
     void tell(const AbortAsk &request, const std::vector<Rank> &ranks);
     std::string name_of(const Process &caller) const;
@@ -33,6 +36,7 @@ class StepAbort final : public StepService {
     StepContext &context_;
     const GroupRegistry &groups_;
     StepEvents &events_;
+    TaskTexts &texts_;
     bool told_of_all_ = false; // by this host or another one: all may abort their job at once
 };
 

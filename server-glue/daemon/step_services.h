@@ -55,8 +55,9 @@ struct StepServices {
           children_ends(context, children), spawn_places(context, tool_children),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends,
                 spawn_places),
-          log(context), abort(context, groups, events), credentials(context), iof(context, tools, events, children_io),
-          output_copies(context), debug(context, events), job_end(context, events), parent_news(context, events) {}
+          log(context), abort(context, groups, events, log.texts()), credentials(context),
+          iof(context, tools, events, children_io), output_copies(context), debug(context, events),
+          job_end(context, events), parent_news(context, events) {}
 
     Children children;
     GroupRegistry groups;

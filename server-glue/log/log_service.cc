@@ -68,6 +68,25 @@ static pmix_status_t status_of(const LogAsk &ask, std::size_t tried) {
 using LogDone = std::function<void(pmix_status_t, LogAsk &)>;
 
 static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared_ptr<const LogPlaces> places,
+                     std::shared_ptr<const LogDone> done);
+
+// What comes one behind the other for the caller's output is written together: so nothing else comes between.
+static void write_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared_ptr<const LogPlaces> places,
+                       std::shared_ptr<const LogDone> done) {
+    std::vector<TaskText> texts;
+    for (std::size_t next = place; next < ask->entries.size() && ask->entries[next].fd >= 0; ++next)
+        texts.push_back({ask->entries[next].fd, shown(*ask, ask->entries[next])});
+    places->write(std::move(texts), ask->once, [=](const std::vector<bool> &went) {
+        for (std::size_t i = 0; i < went.size(); ++i) {
+            auto &entry = ask->entries[place + i];
+            entry.fd = -1;
+            entry.status = went[i] ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
+        }
+        log_from(place, ask, places, done);
+    });
+}
+
+static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared_ptr<const LogPlaces> places,
                      std::shared_ptr<const LogDone> done) {
     for (; place < ask->entries.size(); ++place) {
         auto &entry = ask->entries[place];
@@ -84,12 +103,8 @@ static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared
             return places->syslog(record_line(*ask, entry.text), go_on);
         if (entry.mail)
             return places->mail(entry.mail, go_on);
-        if (entry.fd >= 0) {
-            std::string text = shown(*ask, entry);
-            // XML makes it up to six times as long; of what no pipe holds half an element would come.
-            bool fits = !ask->xml || text.size() <= LogAsk::max_text;
-            entry.status = fits && places->write(entry.fd, text) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
-        }
+        if (entry.fd >= 0)
+            return write_from(place, ask, places, done);
         if (entry.status == PMIX_SUCCESS && ask->once) {
             ++place;
             break;
@@ -99,6 +114,13 @@ static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared
 }
 
 void log_entries(std::shared_ptr<LogAsk> ask, LogPlaces places, LogDone done) {
+    for (auto &entry : ask->entries) {
+        // XML makes it up to six times as long; of what no pipe holds half an element would come.
+        if (!ask->xml || entry.fd < 0 || shown(*ask, entry).size() <= LogAsk::max_text)
+            continue;
+        entry.fd = -1;
+        entry.status = PMIX_ERR_OUT_OF_RESOURCE;
+    }
     log_from(0, std::move(ask), std::make_shared<const LogPlaces>(std::move(places)),
              std::make_shared<const LogDone>(std::move(done)));
 }

@@ -5,7 +5,6 @@
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/log/log_service.h"
-#include "server-glue/log/user_terminal.h"
 #include "server-glue/rm/job_record.h"
 
 #include <pmix.h>
@@ -30,7 +29,9 @@ void StepLog::log(LogAsk request) {
         return request.reply(request.refused);
     pid_t pid = request.caller.nspace == context_.step.nspace ? context_.tasks->watch().pid_of(request.caller.rank) : 0;
     LogPlaces places;
-    places.write = [pid](int fd, const std::string &text) { return write_for(pid, fd, text); };
+    places.write = [this, pid](std::vector<TaskText> texts, bool until_one_goes, TaskTexts::Done done) {
+        texts_.write(pid, std::move(texts), until_one_goes, std::move(done));
+    };
     places.record = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
         record(text, std::move(done));
     };

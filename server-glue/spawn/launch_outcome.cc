@@ -3,7 +3,6 @@
 
 #include "common/start/spawn_channel.h"
 #include "common/text/printable.h"
-#include "server-glue/log/user_terminal.h"
 #include "server-glue/rm/spawned_step.h"
 
 #include <cerrno>

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server-glue/log/user_terminal.h"
 #include "test/unit/check.h"
 
 using namespace pmixhost;
@@ -20,10 +19,16 @@ struct Written {
     pmix_status_t status = 1;                     // there is no answer yet
     pmix_status_t log(LogAsk &ask) {
         LogPlaces places;
-        places.write = [this](int fd, const std::string &text) {
-            if (works)
-                lines.emplace_back(fd, text);
-            return works;
+        places.write = [this](std::vector<TaskText> texts, bool until_one_goes, const TaskTexts::Done &written) {
+            std::vector<bool> went;
+            for (auto &each : texts) {
+                went.push_back(works);
+                if (works)
+                    lines.emplace_back(each.fd, each.text);
+                if (works && until_one_goes)
+                    break;
+            }
+            written(went);
         };
         places.record = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
             recorded.push_back(text);
@@ -190,25 +195,6 @@ void a_program_that_hangs_is_ended(void **) {
     assert_true(!late && late.failure().kind == ErrorKind::timeout);
 }
 
-// Where nobody reads, nothing waits.
-void a_full_pipe_is_not_waited_for(void **) {
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    int kept = dup(2);
-    dup2(ends[1], 2);
-    bool first = write_for(getpid(), 2, "x"), second = write_for(getpid(), 2, std::string(1 << 20, 'x'));
-    dup2(kept, 2);
-    close(kept);
-    assert_true(first);
-    assert_false(second);
-    char byte = 0;
-    assert_int_equal(read(ends[0], &byte, 1), 1);
-    assert_int_equal(byte, 'x');
-    close(ends[0]);
-    close(ends[1]);
-    assert_false(write_for(0, 2, "x"));
-}
-
 } // namespace
 
 int main() {
@@ -222,7 +208,6 @@ int main() {
         cmocka_unit_test(the_record_is_waited_for),
         cmocka_unit_test(a_letter_is_one_that_can_be_sent),
         cmocka_unit_test(a_program_that_hangs_is_ended),
-        cmocka_unit_test(a_full_pipe_is_not_waited_for),
     };
     return cmocka_run_group_tests_name("log", tests, nullptr, nullptr);
 }
