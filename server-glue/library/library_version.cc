@@ -84,6 +84,11 @@ bool library_limits_messages() {
     return library_version() >= LibraryVersion{6, 1, 0};
 }
 
+// tool_iof_handler of src/tool/pmix_tool.c: in 4.2.2 and 5.0.7, and nothing says that another one does not
+bool library_prints_output_for_tools() {
+    return true;
+}
+
 // pmix_iof_process_iof of src/common/pmix_iof.c
 bool library_marks_forwarded_output_twice() {
     return is_in({5, 0, 4}, {5, 0, 11}) || is_in({6, 0, 0}, {6, 1, 0});

@@ -42,6 +42,8 @@ bool library_hides_refused_events();
 bool library_works_after_release();
 // A message of more than 32 MiB ends the connection that it came on.
 bool library_limits_messages();
+// What comes to a tool from processes that it has spawned is printed, whatever callback it has (default_output.h).
+bool library_prints_output_for_tools();
 // The server, too, marks what goes to a tool as the tool's spawn said (tag, time, XML), by the tool's name and often by
 // the other channel.
 bool library_marks_forwarded_output_twice();

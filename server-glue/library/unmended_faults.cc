@@ -38,6 +38,8 @@ std::vector<std::string> unmended_faults(const LibraryHeaders &headers) {
         "a tool's PMIx_IOF_deregister may fail although it is done");
     add(library_drops_refusals_of_connected_servers(), headers.objects,
         "a question that a debugged job's server refuses is not found, and not refused");
+    add(library_prints_output_for_tools(), headers.objects,
+        "what jobs write that a debugger has its launcher spawn comes as the launcher's output");
     return all;
 }
 
