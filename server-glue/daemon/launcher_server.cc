@@ -422,13 +422,17 @@ void LauncherServer::end_children(const std::string &why) {
         return;
     if (!children_.empty())
         log_.info("{}: the jobs that it spawned are ended", why);
+    drop_early();
+    give_back_all();
+    for (auto &[number, child] : children_)
+        child.job->signal(SIGTERM);
+}
+
+void LauncherServer::drop_early() {
     for (const auto &[number, early] : std::exchange(early_, {})) {
         start(early.step, early.from, early.request); // says that the step is ending
         leave(early.request.allocation);
     }
-    give_back_all();
-    for (auto &[number, child] : children_)
-        child.job->signal(SIGTERM);
 }
 
 void LauncherServer::end_child(StepId step, const Bytes &nspace) {
@@ -460,6 +464,7 @@ void LauncherServer::cancel(StepId step, HostIndex from, std::uint64_t id) {
 
 void LauncherServer::on_step_over() {
     step_over_ = true;
+    drop_early();
     give_back_all();
     end_if_done();
 }

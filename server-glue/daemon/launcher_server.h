@@ -90,6 +90,7 @@ class LauncherServer {
     void give_back(const std::string &allocation);
     void give_back(const std::string &allocation, unsigned tries);
     void give_back_all(); // in which nothing is
+    void drop_early();    // the step is ending
     void end_child(StepId step, const Bytes &nspace);
     void cancel(StepId step, HostIndex from, std::uint64_t id);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);

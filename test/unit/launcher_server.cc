@@ -357,6 +357,25 @@ void an_allocation_is_given_back_when_the_lobby_has_left_it(void **) {
     assert_string_equal(back[2].c_str(), "none");
 }
 
+// It is killed while the RM is asked where jobs can be started.
+void what_waits_for_a_place_is_over_with_the_lobby(void **) {
+    World world(20s, true, "exit 0");
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "7", true);
+    auto look = world.loop->after(1ms, [&] { world.loop->stop(); });
+    while (*world.asked == 0) {
+        assert_true(world.loop->run().ok());
+        look = world.loop->after(1ms, [&] { world.loop->stop(); });
+    }
+    world.launcher->on_step_over();
+    assert_true(given_back(world, 1) == std::vector<std::string>{"7"});
+    look.reset();
+    while (!world.ended || world.replies.empty())
+        assert_true(world.loop->run().ok());
+    assert_int_equal(world.replies[0].status, PMIX_ERR_JOB_CANCELED);
+    world.launcher.reset(); // does not wait
+    world.opening->open();
+}
+
 void who_comes_back_to_an_allocation_keeps_it(void **) {
     World world(20s, true, runs + std::string("exec sleep 300"));
     world.opening->open();
@@ -510,6 +529,7 @@ int main() {
         cmocka_unit_test(what_runs_already_is_taken_back),
         cmocka_unit_test(an_allocation_is_given_back_with_the_last_of_its_jobs),
         cmocka_unit_test(an_allocation_is_given_back_when_the_lobby_has_left_it),
+        cmocka_unit_test(what_waits_for_a_place_is_over_with_the_lobby),
         cmocka_unit_test(who_comes_back_to_an_allocation_keeps_it),
         cmocka_unit_test(the_own_allocation_is_never_given_back),
         cmocka_unit_test(an_allocation_that_is_not_taken_is_given_back_again),
