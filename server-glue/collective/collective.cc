@@ -99,18 +99,24 @@ void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, s
     contribute(instance, std::move(data));
     if (local_status != PMIX_SUCCESS)
         return fail(now, *record, sequence, local_status);
-    bool broken = record->parent != no_host && hosts_.host_gone(record->parent);
-    for (HostIndex child : record->children) {
-        if (!hosts_.host_gone(child))
-            continue;
-        if (dispensable(*record, child))
-            instance.arrived.insert(child);
-        else
-            broken = true;
+    advance_without_the_lost(now, *record, sequence);
+}
+
+bool Collectives::cut_off(const Record &record) {
+    return (record.parent != no_host && hosts_.host_gone(record.parent)) ||
+           std::any_of(record.children.begin(), record.children.end(),
+                       [&](HostIndex child) { return hosts_.host_gone(child) && !dispensable(record, child); });
+}
+
+// This host has just entered; some of the others may have gone before.
+void Collectives::advance_without_the_lost(TimePoint now, Record &record, std::uint64_t sequence) {
+    if (cut_off(record))
+        return fail(now, record, sequence, PMIX_ERR_LOST_CONNECTION);
+    for (HostIndex child : record.children) {
+        if (hosts_.host_gone(child))
+            record.instances.at(sequence).arrived.insert(child);
     }
-    if (broken)
-        return fail(now, *record, sequence, PMIX_ERR_LOST_CONNECTION);
-    advance(now, *record, sequence);
+    advance(now, record, sequence);
 }
 
 void Collectives::contribute(Instance &instance, Bytes data) {
@@ -262,11 +268,7 @@ bool Collectives::ends_with_the_dead(TimePoint now, Record &record, std::uint64_
         instance.entered = true;
         contribute(instance, std::move(*part));
         record.next_sequence = std::max(record.next_sequence, sequence + 1);
-        for (HostIndex child : record.children) {
-            if (hosts_.host_gone(child) && dispensable(record, child))
-                instance.arrived.insert(child);
-        }
-        advance(now, record, sequence);
+        advance_without_the_lost(now, record, sequence);
         return true;
     }
     fail(now, record, sequence, PMIX_ERR_PROC_TERM_WO_SYNC);

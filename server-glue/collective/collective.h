@@ -186,6 +186,7 @@ class Collectives {
     bool finished(const Record &record, std::uint64_t sequence) const;
     Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
     void advance(TimePoint now, Record &record, std::uint64_t sequence);
+    void advance_without_the_lost(TimePoint now, Record &record, std::uint64_t sequence);
     void fail(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status);
     void send_up(HostIndex to, const Record &record, std::uint64_t sequence, std::int32_t status,
                  std::vector<wire::Contribution> contributions = {});
@@ -212,6 +213,8 @@ class Collectives {
     void complete_with_pieces(Record &record, std::uint64_t sequence);
     // May a tolerant collective go on without this host, which has gone?
     static bool dispensable(const Record &record, HostIndex host);
+    // Has a host gone without which nothing comes to the root, or back from it?
+    bool cut_off(const Record &record);
 
     HostPort &hosts_;
     CollectivePort &port_;

@@ -338,6 +338,28 @@ static void a_host_enters_for_its_dead(void **) {
     assert_int_equal(port.sent.size(), 1);
 }
 
+// Who goes on without hosts that have gone can still be cut off by them, whoever entered for it.
+static void a_host_that_enters_for_its_dead_may_be_cut_off(void **) {
+    Port port;
+    port.hosts = {0, 1, 2, 3, 4, 5, 6, 7, 8}; // 3 and 4 are behind 1, 7 and 8 behind 3
+    port.member_gone = true;
+    port.part_of_dead = "all gone";
+    port.gone = {0}; // its way to the root
+    Collectives c(port, port, 1, 2);
+    c.on_up(start, 3, up_of(3, group(1)));
+    assert_int_equal(c.active(), 0);
+    for (HostIndex child : {3, 4})
+        assert_int_equal(port.last_to<wire::CollectiveDown>(child).status, PMIX_ERR_LOST_CONNECTION);
+
+    port.gone = {3}; // others behind it
+    auto up = up_of(4, group(1));
+    up.sequence = 1;
+    c.on_up(start, 4, up);
+    assert_int_equal(c.active(), 0);
+    assert_int_equal(port.last_to<wire::CollectiveUp>(0).status, PMIX_ERR_LOST_CONNECTION);
+    assert_int_equal(port.last_to<wire::CollectiveDown>(4).status, PMIX_ERR_LOST_CONNECTION);
+}
+
 static void who_waits_at_the_end_is_answered(void **) {
     Port port;
     {
@@ -378,6 +400,7 @@ int main() {
         cmocka_unit_test(a_tolerant_one_does_without_a_lost_leaf),
         cmocka_unit_test(a_tolerant_one_fails_with_a_host_in_between),
         cmocka_unit_test(a_host_enters_for_its_dead),
+        cmocka_unit_test(a_host_that_enters_for_its_dead_may_be_cut_off),
         cmocka_unit_test(who_waits_at_the_end_is_answered),
     };
     return cmocka_run_group_tests_name("collective", tests, nullptr, nullptr);
