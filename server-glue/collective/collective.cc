@@ -343,6 +343,7 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         ++dropped_;
         return;
     }
+    bool fresh = !record->instances.contains(message.sequence);
     Instance &instance = instance_for(now, *record, message.sequence);
     if (instance.pieces) {
         ++dropped_; // it is complete
@@ -366,6 +367,8 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         }
         instance.contributions.push_back(std::move(contribution));
     }
+    if (fresh && cut_off(*record))
+        return fail(now, *record, message.sequence, PMIX_ERR_LOST_CONNECTION);
     // Of two, who has told and hears the other is as complete as that one is.
     bool decided = record->partner != no_host && instance.up_sent;
     if (decided || !ends_with_the_dead(now, *record, message.sequence))
@@ -405,7 +408,10 @@ void Collectives::on_probe(TimePoint now, HostIndex from, const wire::Collective
         ++dropped_;
         return;
     }
+    bool fresh = !record->instances.contains(message.sequence);
     Instance &instance = instance_for(now, *record, message.sequence);
+    if (fresh && cut_off(*record))
+        return fail(now, *record, message.sequence, PMIX_ERR_LOST_CONNECTION);
     if (instance.probed_by_parent || ends_with_the_dead(now, *record, message.sequence))
         return;
     instance.probed_by_parent = true;

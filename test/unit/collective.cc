@@ -360,6 +360,24 @@ static void a_host_that_enters_for_its_dead_may_be_cut_off(void **) {
     assert_int_equal(port.last_to<wire::CollectiveDown>(4).status, PMIX_ERR_LOST_CONNECTION);
 }
 
+// Others do not wait until its own processes enter: they may never do.
+static void a_host_that_is_cut_off_says_so(void **) {
+    Port port;
+    port.hosts = {0, 1, 2, 3, 4, 5, 6, 7, 8}; // 3 and 4 are behind 1, 7 and 8 behind 3
+    port.gone = {0};
+    Collectives c(port, port, 1, 2);
+    c.on_up(start, 3, up_of(3, wildcard()));
+    assert_int_equal(port.last_to<wire::CollectiveDown>(3).status, PMIX_ERR_LOST_CONNECTION);
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    assert_int_equal(port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
+
+    port.gone = {4};
+    c.on_probe(start, 0, {wire::encode(wildcard()), 1}); // nobody has sent anything yet
+    assert_int_equal(port.last_to<wire::CollectiveUp>(0).status, PMIX_ERR_LOST_CONNECTION);
+    c.on_probe(start, 0, {wire::encode(group(1)), 0}); // without a leaf it goes on
+    assert_int_equal(c.active(), 1);
+}
+
 static void who_waits_at_the_end_is_answered(void **) {
     Port port;
     {
@@ -401,6 +419,7 @@ int main() {
         cmocka_unit_test(a_tolerant_one_fails_with_a_host_in_between),
         cmocka_unit_test(a_host_enters_for_its_dead),
         cmocka_unit_test(a_host_that_enters_for_its_dead_may_be_cut_off),
+        cmocka_unit_test(a_host_that_is_cut_off_says_so),
         cmocka_unit_test(who_waits_at_the_end_is_answered),
     };
     return cmocka_run_group_tests_name("collective", tests, nullptr, nullptr);
