@@ -246,11 +246,13 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
     if (!node || !node.mapped().entered) {
         if (sequence < record.next_sequence || status == PMIX_SUCCESS)
             return;
-        if (status == PMIX_ERR_TIMEOUT &&
-            !record.signature.of_group()) // libpmix may have given up here on its own, and told nobody
+        // libpmix may have given up here on its own, and told nobody; not where an earlier failure waits for its entry.
+        auto &early = record.failed_early;
+        if (status == PMIX_ERR_TIMEOUT && !record.signature.of_group() &&
+            (early.empty() || early.begin()->first > sequence))
             record.next_sequence = sequence + 1;
         else
-            record.failed_early.emplace(sequence, status);
+            early.emplace(sequence, status);
         return;
     }
     node.mapped().reply(status, std::move(contributions));

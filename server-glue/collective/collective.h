@@ -27,7 +27,8 @@
 // complete, whether or not that one had entered. Whoever notices completes its own processes with the error and tells
 // its parent and its children, who do the same; a host that has not yet entered remembers the failure, and its
 // processes get it as they enter. (A timeout is not remembered: libpmix itself gives up a fence in which not all
-// local processes came in time, without a word to the host, and the next entry there is for what the others do next.)
+// local processes came in time, without a word to the host, and the next entry there is for what the others do next.
+// It is where an earlier failure still waits for the entry of this host's processes, which hear of both in turn.)
 // Nobody waits for the dead: a host that waits longer than `probe_after` asks the children that are missing
 // (CollectiveProbe), because the host of a dead process may not know that anyone waits.
 //

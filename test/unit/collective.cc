@@ -102,6 +102,26 @@ static void a_timeout_is_not_for_who_has_not_entered(void **) {
     assert_int_equal(c.dropped_messages(), 0);
 }
 
+static void a_timeout_steps_over_no_earlier_failure(void **) {
+    Port port;
+    Collectives c(port, port, 1, 2);
+    wire::CollectiveDown down;
+    down.signature = wire::encode(wildcard());
+    down.status = PMIX_ERR_PROC_TERM_WO_SYNC;
+    c.on_down(0, down, share(wire::encode(down)));
+    down.sequence = 1; // the others have gone on, and waited in vain
+    down.status = PMIX_ERR_TIMEOUT;
+    c.on_down(0, down, share(wire::encode(down)));
+    for (std::uint64_t id = 0; id < 3; ++id)
+        c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(id));
+    assert_int_equal(port.completed.at(0), PMIX_ERR_PROC_TERM_WO_SYNC); // as on all other hosts
+    assert_int_equal(port.completed.at(1), PMIX_ERR_TIMEOUT);
+    assert_false(port.completed.contains(2));
+    c.on_probe(start, 0, {wire::encode(wildcard()), 2}); // that is the others' next one
+    assert_int_equal(c.active(), 1);
+    assert_int_equal(c.dropped_messages(), 0);
+}
+
 static void lies_are_dropped(void **) {
     Port port;
     Collectives c(port, port, 1, 2);
@@ -407,6 +427,7 @@ int main() {
         cmocka_unit_test(one_host_completes_alone),
         cmocka_unit_test(a_failure_waits_for_who_enters_late),
         cmocka_unit_test(a_timeout_is_not_for_who_has_not_entered),
+        cmocka_unit_test(a_timeout_steps_over_no_earlier_failure),
         cmocka_unit_test(lies_are_dropped),
         cmocka_unit_test(a_dead_participant_answers_a_probe),
         cmocka_unit_test(the_deadline_is_for_all),
