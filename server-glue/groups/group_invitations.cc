@@ -102,8 +102,12 @@ std::vector<GroupInvitations::Notice> GroupInvitations::on_ended(const Process &
             notices.push_back({PMIX_GROUP_LEADER_FAILED, invitation->group, std::move(recipients)});
             forget(invitation);
         } else if (invitation->invited.contains(process.nspace, process.rank)) {
-            if (!invitation->answered.contains(key(process)))
-                notices.push_back({PMIX_GROUP_INVITE_FAILED, invitation->group, {invitation->leader}});
+            auto said = invitation->answered.find(key(process));
+            bool answered = said != invitation->answered.end();
+            if (!answered || said->second)
+                notices.push_back({answered ? PMIX_GROUP_MEMBER_FAILED : PMIX_GROUP_INVITE_FAILED,
+                                   invitation->group,
+                                   {invitation->leader}});
             note(*invitation, process, false);
         }
     }

@@ -32,12 +32,12 @@ class GroupInvitations {
     std::optional<Group> on_event(const GroupEvent &event);
 
     struct Notice {
-        std::int32_t code; // PMIX_GROUP_INVITE_FAILED or PMIX_GROUP_LEADER_FAILED
+        std::int32_t code; // PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED or PMIX_GROUP_LEADER_FAILED
         Bytes group;
         std::vector<Process> recipients;
     };
-    // A process has ended. If it is an invitee that has not answered, the leader is told; if it is the leader of a
-    // group that is not complete, those that have not declined are told.
+    // A process has ended. If it is an invitee that has not answered, or has accepted and the group is not complete,
+    // the leader is told; if it is the leader of a group that is not complete, those that have not declined are told.
     std::vector<Notice> on_ended(const Process &process);
 
     std::size_t size() const { return invitations_.size(); }

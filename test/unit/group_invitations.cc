@@ -23,7 +23,9 @@ GroupEvent answer(std::int32_t code, Rank from, Rank to) {
 std::string text_of(const std::vector<GroupInvitations::Notice> &notices) {
     std::string out;
     for (const auto &notice : notices) {
-        out += notice.code == PMIX_GROUP_INVITE_FAILED ? "invitee " : "leader ";
+        out += notice.code == PMIX_GROUP_INVITE_FAILED   ? "invitee "
+               : notice.code == PMIX_GROUP_MEMBER_FAILED ? "member "
+                                                         : "leader ";
         out += notice.group + ":";
         for (const auto &each : notice.recipients)
             out += each.wildcard ? "*" : std::to_string(each.rank);
@@ -37,8 +39,9 @@ void an_invitee_ends(void **) {
     all.on_event(invite("g", 0, {p(0), p(1), p(2), p(3)}));
     all.on_event(answer(PMIX_GROUP_INVITE_ACCEPTED, 1, 0));
     all.on_event(answer(PMIX_GROUP_INVITE_DECLINED, 2, 0));
-    assert_string_equal(text_of(all.on_ended(p(1))).c_str(), ""); // it has answered
-    assert_string_equal(text_of(all.on_ended(p(2))).c_str(), "");
+    assert_string_equal(text_of(all.on_ended(p(1))).c_str(), "member g:0 "); // the leader counts on it
+    assert_string_equal(text_of(all.on_ended(p(1))).c_str(), "");
+    assert_string_equal(text_of(all.on_ended(p(2))).c_str(), ""); // nobody does
     assert_string_equal(text_of(all.on_ended(p(3))).c_str(), "invitee g:0 ");
     assert_string_equal(text_of(all.on_ended(p(3))).c_str(), ""); // once
     assert_string_equal(text_of(all.on_ended(p(9))).c_str(), "");
@@ -59,7 +62,7 @@ void answers_go_to_the_oldest(void **) {
     all.on_event(invite("b", 0, {p(0), p(1)}));
     all.on_event(invite("c", 5, {p(1)}));
     all.on_event(answer(PMIX_GROUP_INVITE_ACCEPTED, 1, 0));
-    assert_string_equal(text_of(all.on_ended(p(1))).c_str(), "invitee b:0 invitee c:5 ");
+    assert_string_equal(text_of(all.on_ended(p(1))).c_str(), "member a:0 invitee b:0 invitee c:5 ");
 }
 
 void complete_is_a_group(void **) {
@@ -79,7 +82,7 @@ void a_whole_namespace(void **) {
     GroupInvitations all;
     all.on_event(invite("g", 0, {{"job", UINT32_MAX, true}}));
     all.on_event(answer(PMIX_GROUP_INVITE_ACCEPTED, 1, 0));
-    assert_string_equal(text_of(all.on_ended(p(1))).c_str(), "");
+    assert_string_equal(text_of(all.on_ended(p(1))).c_str(), "member g:0 ");
     assert_string_equal(text_of(all.on_ended(p(2))).c_str(), "invitee g:0 ");
     assert_string_equal(text_of(all.on_ended(p(0))).c_str(), "leader g:* ");
 }
