@@ -46,34 +46,56 @@ void StepCollectives::take_messages(StepMessages &messages) {
     });
 }
 
+// Which of the namespaces a host knows must not make a difference, or it would refuse what others wait for: what one
+// does not know it looks for first, and where there is none it tells the others.
 void StepCollectives::fence(FenceAsk request) {
-    auto signature = canonical(CollectiveKind::fence, request.participants,
-                               [this](const Bytes &nspace) { return jobs_.size_of(nspace); });
+    auto signature = canonical(CollectiveKind::fence, request.participants, [this](const Bytes &nspace) {
+        return nspace == context_.step.nspace ? context_.step.map.rank_count() : size_unknown;
+    });
     if (!signature)
         return request.reply(PMIX_ERR_NOT_FOUND, {});
+    if (!jobs_.spanned_by(*signature)) {
+        Part part{std::move(request.data), request.refused, request.local_status, request.timeout};
+        return fence(*signature, std::move(part), request.collects, std::move(request.reply));
+    }
+    auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : context_.settings.fence_timeout;
+    TimePoint deadline = limit.count() > 0 ? context_.now() + limit : TimePoint::max();
+    auto ask = std::make_shared<FenceAsk>(std::move(request));
+    jobs_.look_for_all(*signature, deadline, [this, ask, signature = *signature, deadline](pmix_status_t found) {
+        if (ask->refused == PMIX_SUCCESS)
+            ask->refused = found;
+        auto left = std::chrono::milliseconds(0);
+        if (deadline != TimePoint::max())
+            left = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(deadline - context_.now()),
+                            std::chrono::milliseconds(1));
+        fence(signature, {std::move(ask->data), ask->refused, ask->local_status, left}, ask->collects,
+              std::move(ask->reply));
+    });
+}
+
+void StepCollectives::fence(const Signature &signature, Part part, bool collects, DataReply reply) {
     // Some versions of libpmix give a blob all the same, which says that there is no data. What others collect they are
     // not given either, because not all versions leave it unread (_mdxcbfunc, pmix_server.c).
-    if (!request.collects) {
-        request.data.clear();
-        request.reply = {[reply = std::make_shared<DataReply>(std::move(request.reply))](pmix_status_t status, Bytes) {
-                             (*reply)(status, {});
-                         },
-                         PMIX_ERROR, Bytes()};
+    if (!collects) {
+        part.data.clear();
+        reply = {[whole = std::make_shared<DataReply>(std::move(reply))](pmix_status_t status, Bytes) {
+                     (*whole)(status, {});
+                 },
+                 PMIX_ERROR, Bytes()};
     }
-    Part part{std::move(request.data), request.refused, request.local_status, request.timeout};
-    bool of_all = signature->members.size() == 1 && signature->members[0].all &&
-                  signature->members[0].nspace == context_.step.nspace;
-    if (!of_all || !handing_over_.needs_fence(request.collects))
-        return enter(*signature, std::move(part), std::move(request.reply));
-    auto reply = std::make_shared<DataReply>(std::move(request.reply));
-    auto digests = request.collects ? handing_over_.digest_posted() : nullptr;
+    bool of_all = signature.members.size() == 1 && signature.members[0].all &&
+                  signature.members[0].nspace == context_.step.nspace;
+    if (!of_all || !handing_over_.needs_fence(collects))
+        return enter(signature, std::move(part), std::move(reply));
+    auto whole = std::make_shared<DataReply>(std::move(reply));
+    auto digests = collects ? handing_over_.digest_posted() : nullptr;
     auto all = digests ? std::make_shared<bool>(false) : nullptr;
     part.all_have_data = all;
-    enter(*signature, std::move(part),
-          {[this, reply, digests, all](pmix_status_t status, Bytes data) {
+    enter(signature, std::move(part),
+          {[this, whole, digests, all](pmix_status_t status, Bytes data) {
                if (status == PMIX_SUCCESS)
                    handing_over_.on_fence_of_all(all && *all ? digests : nullptr);
-               (*reply)(status, std::move(data));
+               (*whole)(status, std::move(data));
            },
            PMIX_ERROR, Bytes()});
 }

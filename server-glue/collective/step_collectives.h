@@ -48,6 +48,7 @@ class StepCollectives final : public StepService, private CollectivePort {
     void on_session_gone() override { collectives_.on_cross_job_gone(); }
 
   private:
+    void fence(const Signature &signature, Part part, bool collects, DataReply reply);
     // CollectivePort
     bool local_member_gone(const Signature &signature) override;
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;

@@ -50,6 +50,42 @@ void CrossJobs::look_for(const Bytes &nspace, TimePoint deadline, std::function<
     find(nspace, deadline, answer, answer);
 }
 
+void CrossJobs::look_for_all(const Signature &signature, TimePoint deadline, std::function<void(pmix_status_t)> then) {
+    struct Search {
+        Signature signature;
+        std::function<void(pmix_status_t)> then;
+        pmix_status_t status = PMIX_SUCCESS;
+        std::size_t left = 1;
+    };
+    auto search = std::make_shared<Search>();
+    search->signature = signature;
+    search->then = std::move(then);
+    auto one_less = [this, search](pmix_status_t status) {
+        if (status != PMIX_SUCCESS)
+            search->status = status;
+        if (--search->left > 0)
+            return;
+        if (search->status == PMIX_ERR_NOT_FOUND)
+            context_.explain_not_found();
+        else if (search->status == PMIX_SUCCESS && !has_all_ranks(search->signature))
+            search->status = PMIX_ERR_NOT_FOUND;
+        search->then(search->status);
+    };
+    for (const auto &members : signature.members) {
+        if (size_of(members.nspace) != 0)
+            continue;
+        ++search->left;
+        look_for(members.nspace, deadline, one_less);
+    }
+    one_less(PMIX_SUCCESS);
+}
+
+bool CrossJobs::has_all_ranks(const Signature &signature) const {
+    return std::all_of(signature.members.begin(), signature.members.end(), [this](const Members &members) {
+        return members.ranks.empty() || members.ranks.back() < size_of(members.nspace);
+    });
+}
+
 // One of the two is called.
 void CrossJobs::find(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then,
                      std::function<void(pmix_status_t)> none) {

@@ -29,6 +29,9 @@ class CrossJobs final : public StepService {
     void when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
     // The same for who is only curious: the library does not learn that there is none.
     void look_for(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
+    // Calls `then` when something is known here of each job that takes part; PMIX_ERR_NOT_FOUND where there is no such
+    // job, or none of its processes has such a rank.
+    void look_for_all(const Signature &signature, TimePoint deadline, std::function<void(pmix_status_t)> then);
     // Whether somebody takes part of whose job nothing is known here.
     bool has_unknown(const Signature &signature) const;
     // A process here has spawned that job; `then` is called in any case.
@@ -54,6 +57,7 @@ class CrossJobs final : public StepService {
     static constexpr std::string_view cpuset_prefix = "hwloc:";
 
   private:
+    bool has_all_ranks(const Signature &signature) const;
     void find(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then,
               std::function<void(pmix_status_t)> none);
     void refuse(const Bytes &nspace, pmix_status_t status, std::function<void(pmix_status_t)> then);

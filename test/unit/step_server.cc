@@ -24,8 +24,10 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "common/wire/collective_messages.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/session_messages.h"
+#include "server-glue/core/signature.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/library_version.h"
 #include "server-glue/library/seen_environment.h"
@@ -423,8 +425,13 @@ struct World {
             });
         };
     }
-    std::vector<std::uint8_t> received; // by the other host
-    void on_message(std::uint8_t type, const Bytes &) { received.push_back(type); }
+    std::vector<std::uint8_t> received;       // by the other host
+    std::optional<wire::CollectiveDown> down; // the last one that it has received
+    void on_message(std::uint8_t type, const Bytes &payload) {
+        received.push_back(type);
+        if (auto it = wire::decode<wire::CollectiveDown>(payload); it && type == wire::CollectiveDown::type)
+            down = std::move(*it);
+    }
 
     void run_until(const std::function<bool()> &done) { pmixhost::run_until(*loop, done); }
 
@@ -492,14 +499,18 @@ struct World {
         return fake.module != nullptr;
     }
     std::atomic<int> connected = 0;
-    void fence(FenceAnswer &answer, bool collects = false) {
-        pmix_proc_t all;
-        PMIX_LOAD_PROCID(&all, "job", PMIX_RANK_WILDCARD);
+    void fence(FenceAnswer &answer, bool collects = false) { fence(answer, {"job"}, collects); }
+    // All of these jobs.
+    void fence(FenceAnswer &answer, std::vector<const char *> jobs, bool collects) {
+        std::vector<pmix_proc_t> all(jobs.size());
+        for (std::size_t i = 0; i < jobs.size(); ++i)
+            PMIX_LOAD_PROCID(&all[i], jobs[i], PMIX_RANK_WILDCARD);
         char *data = strdup("ours"); // the module's from now on
         pmix_info_t collect;
         PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &collects, PMIX_BOOL);
-        assert_int_equal(fake.module->fence_nb(&all, 1, &collect, 1, data, 4, FenceAnswer::take, &answer),
-                         PMIX_SUCCESS);
+        assert_int_equal(
+            fake.module->fence_nb(all.data(), all.size(), &collect, 1, data, 4, FenceAnswer::take, &answer),
+            PMIX_SUCCESS);
     }
     void end_task(Rank rank, int signal) {
         kill(tasks[rank], signal);
@@ -849,6 +860,19 @@ void a_fence_that_takes_too_long_fails(void **) {
     assert_int_equal(answer.status, PMIX_ERR_TIMEOUT);
 }
 
+// Another host may know that job: it would wait for this one.
+void a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts(void **) {
+    World world(2);
+    world.start_tasks();
+    FenceAnswer answer;
+    world.fence(answer, {"job", "nobody"}, false);
+    world.run_until([&] { return answer.is_there() && world.down; });
+    assert_int_equal(answer.status, PMIX_ERR_NOT_FOUND);
+    assert_int_equal(world.down->status, PMIX_ERR_NOT_FOUND);
+    auto of = wire::decode<Signature>(world.down->signature);
+    assert_true(of && of->kind == CollectiveKind::fence && of->members.size() == 2);
+}
+
 void a_message_that_nobody_takes_is_dropped(void **) {
     World world(2);
     world.start_tasks();
@@ -902,6 +926,7 @@ int main() {
         cmocka_unit_test(an_abort_of_all_is_told_whatever_processes_have_said),
         cmocka_unit_test(an_abort_of_all_that_a_host_has_told_is_not_told_again),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
+        cmocka_unit_test(a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts),
         cmocka_unit_test(a_message_that_nobody_takes_is_dropped),
         cmocka_unit_test(a_stuck_library_ends_the_step),
     };

@@ -7,6 +7,8 @@
  *        MODE: wildcard (default), list (every rank by number), words (one side each), part (only
  *        the ranks 0 and 1 of each)
  *   connect lonely SECONDS          to a namespace that never comes: ends with the timeout
+ *   connect unmet KEY ME OTHER      two jobs that have not connected fence, when only one host of each has
+ *                                   heard of the other; then with a job that there is not
  *   connect together KEY ME OTHER ROUNDS  as pair: each round connects, builds a group and fences at once
  *   connect die KEY ME OTHER [late] as pair, but rank 0 of the job A dies before it connects; late: B
  *                                   connects when nothing is left of A, and with it of what it published
@@ -86,6 +88,21 @@ static void pair(const char *key, const char *own, const char *its, int rounds, 
             must(PMIx_Disconnect(procs, n, NULL, 0));
         }
     }
+    fence();
+}
+
+static void fence_unmet(const char *key, const char *own, const char *its) {
+    pmix_proc_t procs[2];
+    other = meet(key, own, its, PMIX_PERSIST_SESSION);
+    if (me.rank == 0)
+        check_size(&other);
+    fence();
+    both_jobs(procs, other.nspace);
+    must(fence_with(procs, 2, 0, 0));
+    both_jobs(procs, "nobody.knows");
+    pmix_status_t rc = fence_with(procs, 2, 0, 0);
+    if (rc != PMIX_ERR_NOT_FOUND)
+        fail("a fence with nobody: %s", status_name(rc));
     fence();
 }
 
@@ -214,6 +231,8 @@ int main(int argc, char **argv) {
         if (rc == PMIX_SUCCESS || now() - start > seconds + 50)
             fail("%s after %.1f s", status_name(rc), now() - start);
         say("lonely %u: %s", me.rank, status_name(rc));
+    } else if (!strcmp(what, "unmet") && argc > 4) {
+        fence_unmet(argv[2], argv[3], argv[4]);
     } else if (!strcmp(what, "together") && argc > 5) {
         together(argv[2], argv[3], argv[4], atoi(argv[5]));
     } else if (!strcmp(what, "die") && argc > 4) {

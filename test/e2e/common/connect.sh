@@ -24,6 +24,9 @@ if [[ $backend == slurm ]]; then
             srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect pair k B A 3 $mode & wait"
         ok "two steps connect, read each other's data, fence and disconnect, three times: $mode" so_many_ok 7
     done
+    pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/connect unmet k A B &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect unmet k B A & wait"
+    ok "two steps fence without a connect, when one host of each has heard of the other" so_many_ok 7
     pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/connect together k A B 5 &
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect together k B A 5 & wait"
     ok "two steps connect, build a group and fence at once, each process in an order of its own" so_many_ok 7
