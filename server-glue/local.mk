@@ -31,6 +31,7 @@ server_glue_libglue_files = \
 	server-glue/cross_job/cross_jobs.h server-glue/cross_job/cross_jobs.cc \
 	server-glue/cross_job/cross_job_registry.h server-glue/cross_job/cross_job_registry.cc \
 	server-glue/cross_job/namespace_asks.h server-glue/cross_job/namespace_asks.cc \
+	server-glue/cross_job/posted_elsewhere.h server-glue/cross_job/posted_elsewhere.cc \
 	server-glue/cross_job/step_finder.h server-glue/cross_job/step_finder.cc \
 	server-glue/daemon/central_server.h server-glue/daemon/central_server.cc \
 	server-glue/daemon/launcher_server.h \

@@ -142,7 +142,7 @@ void CrossJobs::meet(CollectiveKind kind, const wire::NamespacePart &part, std::
     if (kind == CollectiveKind::disconnect) {
         sets_.sets().disconnected(nspace);
         // Who asks for it later is answered by where it was posted.
-        posted_.erase(posted_.lower_bound({nspace, 0}), posted_.upper_bound({nspace, UINT32_MAX}));
+        posted_.forget(nspace);
     }
     if (kind != CollectiveKind::connect)
         return jobs_.learn(*context_.library, part.info, std::move(done));
@@ -169,18 +169,11 @@ std::map<Rank, std::string> CrossJobs::remember_posted(const wire::NamespacePart
         wire::PostedData posted;
         reader.get(posted);
         if (reader.ok() && !posted.data.empty())
-            keep_posted(part.info.nspace, posted.rank, std::move(posted.data));
+            posted_.keep(part.info.nspace, posted.rank, std::move(posted.data));
         if (reader.ok() && posted.cpuset.starts_with(cpuset_prefix))
             cpus[posted.rank] = posted.cpuset.substr(cpuset_prefix.size());
     }
     return cpus;
-}
-
-std::optional<Bytes> CrossJobs::take_posted(const Bytes &nspace, Rank rank) {
-    auto known = posted_.extract({nspace, rank});
-    if (!known)
-        return std::nullopt;
-    return std::move(known.mapped());
 }
 
 } // namespace pmixhost

@@ -6,6 +6,7 @@
 #include "common/wire/modex_messages.h"
 #include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/cross_job/namespace_asks.h"
+#include "server-glue/cross_job/posted_elsewhere.h"
 #include "server-glue/cross_job/step_fate.h"
 #include "server-glue/sets/step_sets.h"
 #include "server-glue/step/step_context.h"
@@ -43,10 +44,8 @@ class CrossJobs final : public StepService {
     // Called after meet() for all parts.
     void met(const Signature &signature);
 
-    // What a process of another namespace had posted when it connected. Each is used once: whoever asks again wants
-    // something newer.
-    void keep_posted(const Bytes &nspace, Rank rank, Bytes data) { posted_[{nspace, rank}] = std::move(data); }
-    std::optional<Bytes> take_posted(const Bytes &nspace, Rank rank);
+    // What processes of other namespaces had posted when they connected.
+    PostedElsewhere &posted() { return posted_; }
 
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return asks_.next_time(); }
@@ -69,7 +68,7 @@ class CrossJobs final : public StepService {
     StepFate &fate_;
     CrossJobRegistry jobs_;
     NamespaceAsks asks_;
-    std::map<std::pair<Bytes, Rank>, Bytes> posted_;
+    PostedElsewhere posted_;
 };
 
 } // namespace pmixhost

@@ -119,7 +119,7 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
                          {});
     }
     for (auto &posted : parts->posted)
-        jobs_.keep_posted(posted.nspace, posted.rank, std::move(posted.data));
+        jobs_.posted().keep(posted.nspace, posted.rank, std::move(posted.data));
     Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends, ask.tolerant};
     // The group goes without the members that did not come.
     if (signature.tolerant != 0) {

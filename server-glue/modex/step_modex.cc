@@ -58,7 +58,7 @@ void StepModex::read_posted(ModexAsk request, TimePoint deadline, ModexKey key) 
     // What is asked with the wildcard is the job's information, which has been registered meanwhile.
     if (request.target.wildcard && request.target.nspace != context_.step.nspace)
         return request.reply(PMIX_SUCCESS, {});
-    auto known = jobs_.take_posted(request.target.nspace, request.target.rank);
+    auto known = jobs_.posted().take(request.target.nspace, request.target.rank);
     if (known && !request.anew && key.is_in(*known))
         return request.reply(PMIX_SUCCESS, std::move(*known));
     modex_.request(request.target.nspace, request.target.rank, context_.now(), deadline, std::move(request.reply),
