@@ -7,7 +7,7 @@ SH_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(top_srcdir)/test/unit/cmocka-tap
 EXTRA_DIST += test/unit/cmocka-tap
 
-noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/lingering.h test/unit/gate.h test/unit/hello.h test/unit/library_gate.h test/unit/run_until.h test/unit/table_hosts.h test/unit/upcall_fixture.h \
+noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/lingering.h test/unit/gate.h test/unit/hello.h test/unit/iof_world.h test/unit/library_gate.h test/unit/run_until.h test/unit/table_hosts.h test/unit/upcall_fixture.h \
 	test/unit/slurm_map_head.h
 include test/config.mk
 include test/slurm.mk
@@ -32,7 +32,7 @@ GLUE_TESTS += test/unit/launcher_server
 GLUE_TESTS += test/unit/leaving
 GLUE_TESTS += test/unit/log test/unit/topology_file test/unit/topology_keeper
 GLUE_TESTS += test/unit/worker
-GLUE_TESTS += test/unit/relay test/unit/iof_flow test/unit/task_streams
+GLUE_TESTS += test/unit/relay test/unit/output_flow test/unit/output_taken_over test/unit/input_flow test/unit/output_forward test/unit/task_streams
 GLUE_TESTS += test/unit/group_parts test/unit/group_upcall
 GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard test/unit/socket_owner
 GLUE_TESTS += test/unit/step_server test/unit/expected_environment test/unit/program_look
@@ -378,9 +378,18 @@ test_unit_spawn_plan_LDADD = $(GLUE_TEST_LDADD)
 test_unit_wire_document_SOURCES = test/unit/wire_document.cc
 test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
-test_unit_iof_flow_SOURCES = test/unit/iof_flow.cc
-test_unit_iof_flow_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
-test_unit_iof_flow_LDADD = $(GLUE_TEST_LDADD)
+test_unit_output_flow_SOURCES = test/unit/output_flow.cc
+test_unit_output_flow_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_output_flow_LDADD = $(GLUE_TEST_LDADD)
+test_unit_output_taken_over_SOURCES = test/unit/output_taken_over.cc
+test_unit_output_taken_over_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_output_taken_over_LDADD = $(GLUE_TEST_LDADD)
+test_unit_input_flow_SOURCES = test/unit/input_flow.cc
+test_unit_input_flow_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_input_flow_LDADD = $(GLUE_TEST_LDADD)
+test_unit_output_forward_SOURCES = test/unit/output_forward.cc
+test_unit_output_forward_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_output_forward_LDADD = $(GLUE_TEST_LDADD)
 test_unit_task_streams_SOURCES = test/unit/task_streams.cc
 test_unit_task_streams_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_task_streams_LDADD = $(GLUE_TEST_LDADD)

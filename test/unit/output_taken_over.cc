@@ -1,0 +1,191 @@
+// Output that tools have taken over: what they have not got goes back to the RM, and nothing else does.
+#include "test/unit/iof_world.h"
+
+using namespace pmixhost;
+
+namespace {
+
+constexpr std::uint8_t both = wire::stdout_channel | wire::stderr_channel;
+
+// Of who may have gone without it.
+void what_was_taken_over_and_held_is_given_back(void **) {
+    IofWorld world(3);
+    OutputWish wish = all_output();
+    wish.taken_over = wire::stdout_channel;
+    wish.held = {1000, std::chrono::seconds(10)};
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    world.write(4, "for one alone");
+    world.write(4, "for both", false, wire::stderr_channel);
+    world.run();
+    world.hosts[0]->output.pull({});
+    world.run();
+    assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
+    assert_string_equal(world.read_at(0, 4).c_str(), "");
+    assert_false(world.hosts[2]->output.anything_waits());
+}
+
+// Wherever it was on its way to a tool that does not read; what the tool has had is not given back.
+void what_a_tool_has_not_got_is_given_back(void **) {
+    for (HostIndex count : {1u, 2u, 12u}) {
+        IofWorld world(count);
+        world.hosts[0]->reads = false;
+        OutputWish wish = all_output();
+        wish.taken_over = wire::stdout_channel;
+        world.hosts[0]->output.pull(wish);
+        world.run();
+        const HostIndex last = count - 1;
+        std::string sum;
+        for (int i = 0; sum.size() < 3 * wire::output_window; ++i) {
+            std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+            world.write(last * IofWorld::per_host, line);
+            sum += line;
+            if (i % 100 == 0)
+                world.run();
+        }
+        world.run();
+        world.hosts[0]->output.pull({});
+        world.run();
+        const std::string &read = world.read_at(0, last * IofWorld::per_host);
+        assert_false(read.empty());
+        assert_true(read + world.hosts[last]->given_back == sum);
+        assert_false(world.hosts[last]->output.anything_waits());
+    }
+}
+
+void what_crosses_the_end_of_a_wish_is_given_back(void **) {
+    for (std::size_t moment = 0; moment < 20; ++moment) {
+        IofWorld world(12);
+        OutputWish wish = all_output();
+        wish.taken_over = wire::stdout_channel;
+        world.hosts[0]->output.pull(wish);
+        world.run();
+        for (Rank rank : {22u, 10u}) // 10 is of a host between
+            world.write(rank, "x");
+        for (std::size_t i = 0; i < moment; ++i)
+            world.step();
+        world.hosts[0]->output.pull({});
+        world.run();
+        assert_string_equal((world.read_at(0, 22) + world.hosts[11]->given_back).c_str(), "x");
+        assert_string_equal((world.read_at(0, 10) + world.hosts[5]->given_back).c_str(), "x");
+    }
+}
+
+// As long as the tool has not got it, the RM's stream must be there for it.
+void the_end_of_a_stream_may_come_back(void **) {
+    for (HostIndex count : {1u, 12u}) {
+        IofWorld world(count);
+        IofWorld::Host &writer = *world.hosts[count - 1];
+        const Rank rank = (count - 1) * IofWorld::per_host;
+        auto may_come_back = [&] { return writer.output.may_come_back(rank, wire::stdout_channel); };
+        OutputWish wish = all_output();
+        wish.taken_over = wire::stdout_channel;
+        world.hosts[0]->reads = false;
+        world.hosts[0]->output.pull(wish);
+        world.run();
+        for (std::size_t sent = 0; sent < 2 * wire::output_window; sent += 1000)
+            world.write(rank, std::string(1000, 'x'));
+        world.write(rank, "last", true);
+        world.run();
+        assert_true(may_come_back());
+        assert_false(writer.output.may_come_back(rank, wire::stderr_channel));
+        writer.rooms = 0;
+        world.hosts[0]->reads = true;
+        world.run();
+        assert_false(may_come_back());
+        assert_true(writer.rooms > 0);
+        assert_true(world.read_at(0, rank).ends_with("last") && world.hosts[0]->ended.contains(rank));
+    }
+}
+
+void a_host_that_waits_no_longer_gives_back_what_it_has_not_sent(void **) {
+    IofWorld world(12);
+    OutputWish wish = all_output();
+    wish.taken_over = wire::stdout_channel;
+    world.hosts[0]->reads = false;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    std::string sum;
+    for (int i = 0; sum.size() < 3 * wire::output_window; ++i) {
+        std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+        world.write(22, line);
+        sum += line;
+    }
+    world.run();
+    world.hosts[11]->output.leave();
+    world.leave(11, true);
+    world.hosts[0]->reads = true;
+    world.run();
+    assert_false(world.hosts[11]->given_back.empty());
+    assert_true(world.read_at(0, 22) + world.hosts[11]->given_back == sum);
+}
+
+void a_host_that_waits_no_longer_passes_on_what_others_write(void **) {
+    IofWorld world(12);
+    OutputWish wish = all_output();
+    wish.taken_over = wire::stdout_channel;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    for (HostIndex between : {2, 5}) // on the way from host 11
+        world.hosts[between]->output.leave();
+    world.write(22, "after\n");
+    world.run();
+    assert_string_equal(world.read_at(0, 22).c_str(), "after\n");
+}
+
+// What was written before went elsewhere, too, and so did what came before it was taken over.
+void what_others_have_is_not_given_back(void **) {
+    IofWorld world(3);
+    world.hosts[2]->kept = "before";
+    world.hosts[0]->reads = false;
+    OutputWish wish = all_output();
+    wish.kept = true;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    std::string much(32u << 10, 'x');
+    for (std::size_t sent = 0; sent < 2 * wire::output_window; sent += much.size())
+        world.write(4, much);
+    world.run();
+    wish.kept = false;
+    wish.taken_over = both;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    world.write(4, "for one alone");
+    world.run();
+    world.hosts[0]->output.pull({});
+    world.run();
+    assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
+}
+
+// Of a host whose tools took the output over all hear when it goes, also those that have no link to it.
+void what_was_taken_over_is_given_back(void **) {
+    IofWorld world(12);
+    OutputWish wish = all_output();
+    wish.taken_over = {wire::stdout_channel, {20}};
+    world.hosts[3]->output.pull(wish);
+    world.run();
+    assert_true(world.hosts[10]->output.taken_over(20, wire::stdout_channel));
+    assert_false(world.hosts[10]->output.taken_over(21, wire::stdout_channel));
+    assert_false(world.hosts[10]->output.taken_over(20, wire::stderr_channel));
+    world.gone.insert(3);
+    world.hosts[1]->output.on_host_gone(3); // its neighbour in the tree
+    world.run();
+    for (HostIndex host : {0u, 1u, 2u, 4u, 5u, 10u, 11u})
+        assert_false(world.hosts[host]->output.wanted(2 * host, wire::stdout_channel));
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_taken_over_and_held_is_given_back),
+        cmocka_unit_test(what_a_tool_has_not_got_is_given_back),
+        cmocka_unit_test(what_crosses_the_end_of_a_wish_is_given_back),
+        cmocka_unit_test(the_end_of_a_stream_may_come_back),
+        cmocka_unit_test(a_host_that_waits_no_longer_gives_back_what_it_has_not_sent),
+        cmocka_unit_test(a_host_that_waits_no_longer_passes_on_what_others_write),
+        cmocka_unit_test(what_others_have_is_not_given_back),
+        cmocka_unit_test(what_was_taken_over_is_given_back),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
