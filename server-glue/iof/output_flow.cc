@@ -24,34 +24,65 @@ bool OutputFlow::neighbours(HostIndex a, HostIndex b) const {
     return a < map_.host_count() && b < map_.host_count() && (tree_.parent(a) == b || tree_.parent(b) == a);
 }
 
-// Tells those behind `at`, where they can be reached; around those that have gone.
-void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from) {
-    auto tell = [&](HostIndex neighbour) {
-        if (neighbour == coming_from)
-            return;
-        const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_for, held, whole] = flow.wish;
-        wire::OutputDemand demand{root,       flow.serial,       at,   pulled.on_wire(),  taken_over.on_wire(),
-                                  cache,      drop_oldest,       kept, on_wire(kept_for), whole,
-                                  held.bytes, on_wire(held.time)};
-        if (!hosts_.host_gone(neighbour) &&
-            hosts_.send(neighbour, wire::OutputDemand::type, share(wire::encode(demand))))
-            flow.asked[neighbour] = at;
-        else
-            spread(root, flow, neighbour, at);
-    };
-    if (HostIndex parent = tree_.parent(at); parent != no_host)
-        tell(parent);
-    HostIndex first = tree_.first_child(at);
-    for (std::uint32_t i = 0; i < tree_.child_count(at); ++i)
-        tell(first + i);
+static wire::OutputDemand demand_of(HostIndex root, std::uint64_t serial, const OutputWish &wish) {
+    const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_for, held, whole] = wish;
+    return {root,
+            serial,
+            no_host,
+            pulled.on_wire(),
+            taken_over.on_wire(),
+            cache,
+            drop_oldest,
+            kept,
+            on_wire(kept_for),
+            whole,
+            held.bytes,
+            on_wire(held.time)};
 }
 
-void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind, OutputWish wish) {
+static wire::OutputDemand end_of_wish(HostIndex root, std::uint64_t serial) {
+    wire::OutputDemand over;
+    over.root = root;
+    over.serial = serial;
+    return over;
+}
+
+// Tells that neighbour of `at`, or those behind it if it has gone.
+void OutputFlow::tell(wire::OutputDemand &demand, Asked &asked, HostIndex neighbour, HostIndex at) {
+    demand.behind = at;
+    if (!hosts_.host_gone(neighbour) && hosts_.send(neighbour, wire::OutputDemand::type, share(wire::encode(demand))))
+        asked[neighbour] = at;
+    else
+        spread(demand, asked, neighbour, at);
+}
+
+// Tells those behind `at`, where they can be reached; around those that have gone.
+void OutputFlow::spread(wire::OutputDemand &demand, Asked &asked, HostIndex at, HostIndex coming_from) {
+    if (HostIndex parent = tree_.parent(at); parent != no_host && parent != coming_from)
+        tell(demand, asked, parent, at);
+    HostIndex first = tree_.first_child(at);
+    for (HostIndex child = first; child < first + tree_.child_count(at); ++child) {
+        if (child != coming_from)
+            tell(demand, asked, child, at);
+    }
+}
+
+void OutputFlow::set(TimePoint now, HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind,
+                     OutputWish wish) {
+    // By another way a wish may come behind its own end, or that behind the next wish.
     auto found = flows_.find(root);
-    if (wish.pulled.none() && found == flows_.end())
+    auto over = over_.find(root);
+    if ((over != over_.end() && serial <= over->second.serial) ||
+        (found != flows_.end() && serial < found->second.serial))
         return;
+    if (wish.pulled.none() && found == flows_.end()) {
+        if (root != self_)
+            over_[root] = {serial, {}, now};
+        return;
+    }
     if (found != flows_.end() && found->second.serial != serial && !wish.pulled.none())
-        end(std::exchange(found, flows_.end()));
+        end(now, std::exchange(found, flows_.end()));
+    over_.erase(root);
     if (found == flows_.end())
         found = flows_.try_emplace(root).first;
     Flow &flow = found->second;
@@ -73,9 +104,10 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
     flow.held.set(wish.held, wish.cache / 2);
     flow.wish = std::move(wish);
     flow.asked.clear();
-    spread(root, flow, self_, behind);
+    auto demand = demand_of(root, serial, flow.wish);
+    spread(demand, flow.asked, self_, behind);
     if (flow.wish.pulled.none())
-        return end(found);
+        return end(now, found);
     flow.queue.set_limit(flow.wish.whole ? UINT64_MAX : flow.wish.cache, flow.wish.drop_oldest);
     // Once: who is told again, because a host between has gone, has had it.
     if (std::exchange(flow.wish.kept, false)) {
@@ -86,7 +118,7 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
     port_.on_room();
 }
 
-void OutputFlow::end(Flows::iterator flow) {
+void OutputFlow::end(TimePoint now, Flows::iterator flow) {
     take_back(flow->second);
     dropped_ += flow->second.queue.dropped();
     const OutputWish &wish = flow->second.wish;
@@ -95,6 +127,7 @@ void OutputFlow::end(Flows::iterator flow) {
         if (wish.takes_alone(piece))
             unsent.push_back(std::move(piece));
     }
+    over_[flow->first] = {flow->second.serial, std::move(flow->second.asked), now};
     flows_.erase(flow);
     if (!unsent.empty())
         port_.give_back(std::move(unsent));
@@ -115,14 +148,14 @@ bool OutputFlow::room(Rank rank, std::uint8_t channel) const {
     });
 }
 
-void OutputFlow::pull(OutputWish wish) {
+void OutputFlow::pull(TimePoint now, OutputWish wish) {
     auto own = flows_.find(self_);
     std::uint64_t serial = own == flows_.end() ? next_serial_ : own->second.serial;
     next_serial_ = std::max(next_serial_, serial + 1);
-    set(self_, serial, no_host, no_host, std::move(wish));
+    set(now, self_, serial, no_host, no_host, std::move(wish));
 }
 
-void OutputFlow::on_demand(HostIndex from, const wire::OutputDemand &message) {
+void OutputFlow::on_demand(TimePoint now, HostIndex from, const wire::OutputDemand &message) {
     if (message.root == self_ || message.root >= map_.host_count() ||
         (message.pulled.channels != 0 && hosts_.host_gone(message.root)) || !neighbours(self_, message.behind) ||
         from >= map_.host_count())
@@ -136,7 +169,7 @@ void OutputFlow::on_demand(HostIndex from, const wire::OutputDemand &message) {
     wish.kept_for = from_wire(message.kept_for);
     wish.whole = message.whole != 0;
     wish.held = {std::min(message.held, HeldOutput::most_bytes), from_wire(message.held_for)};
-    set(message.root, message.serial, from, message.behind, std::move(wish));
+    set(now, message.root, message.serial, from, message.behind, std::move(wish));
 }
 
 bool OutputFlow::wanted(Rank rank, std::uint8_t channel) const {
@@ -353,20 +386,29 @@ void OutputFlow::taken(std::uint32_t cost) {
     pump(flow->first, flow->second);
 }
 
-void OutputFlow::on_host_gone(HostIndex host) {
-    // Its own neighbours hear of its end for sure, and tell the others.
-    if (auto root = flows_.find(host); root != flows_.end()) {
-        HostIndex from = root->second.upstream;
-        root->second.wish.pulled = {};
-        for (auto [asked, behind] : std::exchange(root->second.asked, {})) {
-            wire::OutputDemand over;
-            over.root = host;
-            over.serial = root->second.serial;
-            over.behind = behind;
-            if (asked != host && asked != from)
-                hosts_.send(asked, wire::OutputDemand::type, share(wire::encode(over)));
+void OutputFlow::on_root_lost(TimePoint now, HostIndex root) {
+    auto flow = flows_.find(root);
+    if (root == self_ || flow == flows_.end())
+        return;
+    const HostIndex from = flow->second.upstream;
+    flow->second.wish.pulled = {};
+    auto over = end_of_wish(root, flow->second.serial);
+    for (auto [asked, behind] : std::exchange(flow->second.asked, {})) {
+        if (asked != root && asked != from)
+            tell(over, flow->second.asked, asked, behind);
+    }
+    end(now, flow);
+}
+
+void OutputFlow::on_host_gone(TimePoint now, HostIndex host) {
+    on_root_lost(now, host); // its own neighbours hear of its end for sure, and tell the others
+    for (auto &[root, over] : over_) {
+        if (now >= over.since + noticed_within)
+            over.told.clear();
+        if (auto told = over.told.extract(host)) {
+            auto demand = end_of_wish(root, over.serial);
+            spread(demand, over.told, host, told.mapped());
         }
-        end(root);
     }
     for (auto &[root, flow] : flows_) {
         if (flow.upstream == host) {
@@ -374,12 +416,10 @@ void OutputFlow::on_host_gone(HostIndex host) {
             flow.upstream = no_host; // until another one asks
             flow.under_way = 0;
         }
-        auto asked = flow.asked.find(host);
-        if (asked == flow.asked.end())
-            continue;
-        HostIndex behind = asked->second;
-        flow.asked.erase(asked);
-        spread(root, flow, host, behind);
+        if (auto asked = flow.asked.extract(host)) {
+            auto demand = demand_of(root, flow.serial, flow.wish);
+            spread(demand, flow.asked, host, asked.mapped());
+        }
     }
 }
 

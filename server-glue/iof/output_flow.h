@@ -62,7 +62,7 @@ class OutputFlow {
     // kept for it.
     void expect(HostIndex root, OutputWish wish);
     // What the tools of this host want from now on.
-    void pull(OutputWish wish);
+    void pull(TimePoint now, OutputWish wish);
     // Of what deliver() was given, as OutputQueue::cost().
     void taken(std::uint32_t cost);
     // Does anybody want it (then output() is told); and that it goes nowhere else?
@@ -89,12 +89,15 @@ class OutputFlow {
     // Bytes of this host's processes that were dropped, in all.
     std::uint64_t dropped() const;
 
-    void on_demand(HostIndex from, const wire::OutputDemand &message);
+    void on_demand(TimePoint now, HostIndex from, const wire::OutputDemand &message);
     void on_pieces(HostIndex from, wire::OutputPieces message);
     void on_taken(HostIndex from, const wire::OutputTaken &message);
-    void on_host_gone(HostIndex host);
+    void on_host_gone(TimePoint now, HostIndex host);
+    // That host is lost, which every host is told, also one that has no connection with it: its tools want nothing.
+    void on_root_lost(TimePoint now, HostIndex root);
 
   private:
+    using Asked = std::map<HostIndex, HostIndex>; // whom, and which neighbour in the tree each is behind
     struct Flow {
         OutputWish wish;
         std::uint64_t serial = 0;
@@ -104,14 +107,24 @@ class OutputFlow {
         std::uint64_t credited = 0;                           // taken, less than the first of these costs
         std::map<OutputQueue::Stream, std::uint64_t> numbers; // the last one given, or seen
         HeldOutput held;
-        OutputQueue queue;                    // behind it
-        std::map<HostIndex, HostIndex> asked; // whom, and which neighbour in the tree each is behind
+        OutputQueue queue; // behind it
+        Asked asked;
     };
     using Flows = std::map<HostIndex, Flow>;
+    // A wish that has ended. Who was told so may go without having passed it on: then those behind it are told. A host
+    // that goes later than `noticed_within` after it was told had taken it.
+    struct Over {
+        std::uint64_t serial = 0;
+        Asked told;
+        TimePoint since{};
+    };
+    static constexpr Duration noticed_within = std::chrono::minutes(5);
     bool neighbours(HostIndex a, HostIndex b) const;
-    void set(HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind, OutputWish wish);
-    void end(Flows::iterator flow);
-    void spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from);
+    void set(TimePoint now, HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind,
+             OutputWish wish);
+    void end(TimePoint now, Flows::iterator flow);
+    void spread(wire::OutputDemand &demand, Asked &asked, HostIndex at, HostIndex coming_from);
+    void tell(wire::OutputDemand &demand, Asked &asked, HostIndex neighbour, HostIndex at);
     void pump(HostIndex root, Flow &flow);
     void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces);
     void deliver(Flow &flow, std::vector<OutputQueue::Entry> entries);
@@ -128,7 +141,8 @@ class OutputFlow {
     const JobMap &map_;
     const HostIndex self_;
     Tree tree_;
-    Flows flows_; // by root
+    Flows flows_;                    // by root
+    std::map<HostIndex, Over> over_; // by root: its last wish, where that has ended
     static constexpr std::uint64_t first_serial = 1;
     std::uint64_t next_serial_ = first_serial;
     std::uint64_t dropped_ = 0; // of flows that are over

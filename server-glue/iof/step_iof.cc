@@ -87,7 +87,7 @@ void StepIof::take_asks(UpcallHandlers &handlers) {
 void StepIof::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;
     messages.on<wire::OutputDemand>(Peer::host, [this](HostIndex from, wire::OutputDemand message, SharedBytes) {
-        output_.on_demand(from, message);
+        output_.on_demand(context_.now(), from, message);
         read_copy_if_wanted();
     });
     messages.on<wire::OutputPieces>(Peer::host, [this](HostIndex from, wire::OutputPieces message, SharedBytes) {
@@ -112,12 +112,14 @@ void StepIof::take_messages(StepMessages &messages) {
 }
 
 void StepIof::on_host_gone(HostIndex host, bool left) {
-    output_.on_host_gone(host);
+    output_.on_host_gone(context_.now(), host);
     input_.on_host_gone(host, left);
 }
 
 // What came from a host that is lost has come.
 void StepIof::on_bad_ends(const wire::HostReport &report) {
+    if (report.lost)
+        output_.on_root_lost(context_.now(), report.host);
     if (!report.lost || pulls_ == 0)
         return;
     std::map<Rank, std::uint8_t> failed;
@@ -202,7 +204,7 @@ void StepIof::restore() {
 // What this host's tools want, and what is forwarded.
 void StepIof::want() {
     // They can pull only what is forwarded (PullGate::channels).
-    output_.pull(forward_ ? forwarded(forwards_, context_) : wish_);
+    output_.pull(context_.now(), forward_ ? forwarded(forwards_, context_) : wish_);
     read_copy_if_wanted();
 }
 

@@ -7,6 +7,7 @@
 
 #include "test/unit/fake_hosts.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <string>
@@ -103,7 +104,7 @@ struct IofWorld : FakeNetwork {
             return true;
         Host &host = *hosts[message->to];
         if (auto demand = as<wire::OutputDemand>(*message))
-            host.output.on_demand(message->from, *demand);
+            host.output.on_demand(now, message->from, *demand);
         else if (auto pieces = as<wire::OutputPieces>(*message))
             host.output.on_pieces(message->from, std::move(*pieces));
         else if (auto taken = as<wire::OutputTaken>(*message))
@@ -128,12 +129,33 @@ struct IofWorld : FakeNetwork {
             }
         }
     }
+    // Takes what that host has sent away, once it has sent something to the other.
+    std::deque<FakeNetwork::Message> hold_back(HostIndex from, HostIndex to) {
+        auto is_there = [&] {
+            return std::any_of(wire.begin(), wire.end(),
+                               [&](const auto &message) { return message.from == from && message.to == to; });
+        };
+        while (!is_there() && step()) {
+        }
+        std::deque<FakeNetwork::Message> held, rest;
+        for (auto &message : wire)
+            (message.from == from ? held : rest).push_back(std::move(message));
+        wire = std::move(rest);
+        return held;
+    }
+    // Is no output of the hosts that are here wanted?
+    bool unwanted() const {
+        return std::none_of(hosts.begin(), hosts.end(), [&](const auto &host) {
+            const HostIndex self = host->others.self;
+            return !gone.contains(self) && host->output.wanted(self * per_host, wire::stdout_channel);
+        });
+    }
     void leave(HostIndex host, bool left = false) {
         gone.insert(host);
         for (auto &other : hosts) {
             if (gone.contains(other->others.self))
                 continue;
-            other->output.on_host_gone(host);
+            other->output.on_host_gone(now, host);
             other->input.on_host_gone(host, left);
         }
     }

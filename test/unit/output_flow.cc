@@ -11,7 +11,7 @@ void output_comes_from_every_host(void **) {
     for (HostIndex count : {1u, 2u, 3u, 12u}) {
         for (HostIndex root = 0; root < count; ++root) {
             IofWorld world(count);
-            world.hosts[root]->output.pull(all_output());
+            world.hosts[root]->output.pull(world.now, all_output());
             world.run();
             for (Rank rank = 0; rank < count * IofWorld::per_host; ++rank) {
                 world.write(rank, fmt::format("a{}", rank));
@@ -32,7 +32,7 @@ void only_what_is_wanted_comes(void **) {
     IofWorld world(3);
     OutputWish wish = all_output();
     wish.pulled = {wire::stderr_channel, {3}};
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     assert_true(world.hosts[1]->output.wanted(3, wire::stderr_channel));
     assert_false(world.hosts[1]->output.wanted(3, wire::stdout_channel));
@@ -44,7 +44,7 @@ void only_what_is_wanted_comes(void **) {
     world.run();
     assert_int_equal(world.hosts[0]->read.size(), 1);
     assert_string_equal(world.read_at(0, 3, wire::stderr_channel).c_str(), "err");
-    world.hosts[0]->output.pull({});
+    world.hosts[0]->output.pull(world.now, {});
     world.run();
     assert_false(world.hosts[1]->output.wanted(3, wire::stderr_channel));
     std::size_t before = world.delivered;
@@ -60,7 +60,7 @@ void what_was_kept_comes_first_and_once(void **) {
     OutputWish wish = all_output();
     wish.kept = true;
     wish.kept_for = std::chrono::seconds(7);
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     for (auto &host : world.hosts)
         assert_true(host->asked_for == wish.kept_for);
@@ -104,7 +104,7 @@ void each_channel_is_of_its_own_processes(void **) {
     wish.pulled = OutputSelection(wire::stdout_channel, {8});
     wish.pulled.add(wire::stderr_channel, {9});
     wish.taken_over = wish.pulled;
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     const auto &writer = world.hosts[4]->output;
     assert_true(writer.taken_over(8, wire::stdout_channel) && writer.taken_over(9, wire::stderr_channel));
@@ -117,8 +117,8 @@ void a_failure_comes_to_who_pulls(void **) {
     IofWorld world(5);
     OutputWish wish = all_output(100'000);
     wish.pulled = {both, {6, 9}};
-    world.hosts[0]->output.pull(wish);
-    world.hosts[1]->output.pull(all_output());
+    world.hosts[0]->output.pull(world.now, wish);
+    world.hosts[1]->output.pull(world.now, all_output());
     world.hosts[0]->reads = false;
     world.run();
     for (int i = 0; i < 1000; ++i) {
@@ -148,7 +148,7 @@ void output_is_held_where_it_is_written(void **) {
     IofWorld::Host &root = *world.hosts[0];
     OutputWish wish = all_output();
     wish.held = {1000, std::chrono::seconds(10)};
-    root.output.pull(wish);
+    root.output.pull(world.now, wish);
     world.run();
     std::size_t before = world.delivered;
     for (int i = 0; i < 95; ++i) {
@@ -179,7 +179,7 @@ void output_is_held_where_it_is_written(void **) {
     assert_string_equal(world.read_at(0, 8).c_str(), "held");
     world.write(8, "sooner");
     wish.held = {};
-    root.output.pull(wish);
+    root.output.pull(world.now, wish);
     world.run();
     assert_string_equal(world.read_at(0, 8).c_str(), "heldsooner");
     assert_false(writer.output.anything_waits());
@@ -189,7 +189,7 @@ void what_is_still_to_be_delivered_is_counted(void **) {
     IofWorld world(1);
     IofWorld::Host &host = *world.hosts[0];
     host.reads = false;
-    host.output.pull(all_output());
+    host.output.pull(world.now, all_output());
     std::size_t written = 0;
     for (; written < 2 * wire::output_window; written += 1000)
         world.write(1, std::string(1000, 'x'));
@@ -207,7 +207,7 @@ void what_is_held_comes_whole_to_who_reads(void **) {
         IofWorld world(3);
         OutputWish wish = all_output(cache);
         wish.held = {HeldOutput::most_bytes, std::chrono::seconds(10)};
-        world.hosts[0]->output.pull(wish);
+        world.hosts[0]->output.pull(world.now, wish);
         world.run();
         std::size_t written[IofWorld::per_host] = {};
         std::string line(1000, 'l');
@@ -236,7 +236,7 @@ void a_slow_tool_costs_a_bound(void **) {
         world.hosts[0]->reads = false;
         OutputWish wish = all_output(cache);
         wish.drop_oldest = drop_oldest;
-        world.hosts[0]->output.pull(wish);
+        world.hosts[0]->output.pull(world.now, wish);
         world.run();
         for (std::size_t i = 0; i < pieces; ++i) {
             world.write(4, std::string(size, static_cast<char>('a' + i % 26)));
@@ -260,8 +260,8 @@ void a_slow_tool_costs_a_bound(void **) {
 void a_slow_host_holds_up_no_other(void **) {
     IofWorld world(3);
     world.hosts[0]->reads = false;
-    world.hosts[0]->output.pull(all_output(100'000));
-    world.hosts[1]->output.pull(all_output(100'000));
+    world.hosts[0]->output.pull(world.now, all_output(100'000));
+    world.hosts[1]->output.pull(world.now, all_output(100'000));
     world.run();
     std::string sum;
     for (int i = 0; i < 1000; ++i) {
@@ -276,7 +276,7 @@ void a_slow_host_holds_up_no_other(void **) {
 
 void output_goes_around_hosts_that_go(void **) {
     IofWorld world(12);
-    world.hosts[0]->output.pull(all_output());
+    world.hosts[0]->output.pull(world.now, all_output());
     world.run();
     world.write(22, "before");
     world.run();
@@ -293,10 +293,86 @@ void output_goes_around_hosts_that_go(void **) {
     assert_false(world.hosts[11]->output.wanted(22, wire::stdout_channel));
 }
 
+// Who would have passed it on goes: nobody sends to a host that wants nothing, or keeps output from the RM for it.
+void the_end_of_a_wish_goes_around_hosts_that_go(void **) {
+    for (HostIndex between : {2u, 5u}) {
+        for (std::size_t moment = 0; moment < 30; ++moment) {
+            IofWorld world(12);
+            OutputWish wish = all_output();
+            wish.taken_over = both;
+            world.hosts[0]->output.pull(world.now, wish);
+            world.run();
+            world.hosts[0]->output.pull(world.now, {});
+            for (std::size_t i = 0; i < moment; ++i)
+                world.step();
+            world.leave(between);
+            world.run();
+            assert_true(world.unwanted());
+        }
+    }
+}
+
+// When all know of it nobody is told again: hosts that go at the job's end cost no connections of others.
+void an_end_of_long_ago_is_not_told_again(void **) {
+    IofWorld world(12);
+    world.hosts[0]->output.pull(world.now, all_output());
+    world.run();
+    world.hosts[0]->output.pull(world.now, {});
+    world.run();
+    world.now += std::chrono::minutes(5);
+    std::size_t before = world.delivered;
+    world.leave(2);
+    world.run();
+    assert_int_equal(world.delivered, before);
+}
+
+// What the host that went had sent is still read, and may come behind what goes around it.
+void an_older_wish_changes_nothing(void **) {
+    for (bool again : {false, true}) {
+        IofWorld world(12);
+        if (again) {
+            world.hosts[0]->output.pull(world.now, all_output());
+            world.run();
+            world.hosts[0]->output.pull(world.now, {});
+        } else {
+            world.hosts[0]->output.pull(world.now, all_output());
+        }
+        auto late = world.hold_back(2, 5);
+        world.hosts[0]->output.pull(world.now, again ? all_output() : OutputWish());
+        world.leave(2);
+        world.run();
+        world.wire = late;
+        world.run();
+        world.write(22, "x");
+        world.run();
+        assert_string_equal(world.read_at(0, 22).c_str(), again ? "x" : "");
+        assert_int_equal(world.unwanted(), !again);
+    }
+}
+
+// Who lost both of them has no connection that would tell it of the first.
+void a_root_that_is_lost_with_the_host_between_is_told_of(void **) {
+    IofWorld world(12);
+    OutputWish wish = all_output();
+    wish.taken_over = both;
+    world.hosts[0]->output.pull(world.now, wish);
+    world.run();
+    world.gone = {0, 2};
+    for (HostIndex neighbour : {5, 6})
+        world.hosts[neighbour]->output.on_host_gone(world.now, 2);
+    world.run();
+    assert_true(world.hosts[11]->output.wanted(22, wire::stdout_channel));
+    for (HostIndex host : {5, 6, 11})
+        world.hosts[host]->output.on_root_lost(world.now, 0);
+    world.run();
+    for (HostIndex host : {5, 6, 11})
+        assert_false(world.hosts[host]->output.wanted(2 * host, wire::stdout_channel));
+}
+
 // What a host between held comes another way, and the flow goes on.
 void a_window_that_was_lost_comes_again(void **) {
     IofWorld world(12);
-    world.hosts[0]->output.pull(all_output());
+    world.hosts[0]->output.pull(world.now, all_output());
     world.run();
     for (int i = 0; i < 400; ++i)
         world.write(22, std::string(1000, 'x')); // more than a window, at the first link
@@ -314,7 +390,7 @@ void a_window_that_was_lost_comes_again(void **) {
 void nothing_is_lost_with_a_host_that_goes(void **) {
     for (std::size_t moment = 0; moment < 240; ++moment) {
         IofWorld world(12);
-        world.hosts[0]->output.pull(all_output());
+        world.hosts[0]->output.pull(world.now, all_output());
         world.hosts[0]->reads = moment % 2 == 0;
         world.run();
         std::string sum;
@@ -358,7 +434,7 @@ void what_is_expected_waits_for_who_wants_it(void **) {
     assert_true(sum.size() >= 100'000 && sum.size() <= 130'000);
     assert_true(writer.anything_waits());
     world.hosts[0]->reads = false;
-    world.hosts[0]->output.pull(whole);
+    world.hosts[0]->output.pull(world.now, whole);
     world.run();
     assert_true(world.hosts[11]->rooms > 0 && writer.room(22, wire::stdout_channel));
     // Nobody takes it: the windows between here and there are filled, and then there is no room.
@@ -399,6 +475,10 @@ int main() {
         cmocka_unit_test(a_slow_tool_costs_a_bound),
         cmocka_unit_test(a_slow_host_holds_up_no_other),
         cmocka_unit_test(output_goes_around_hosts_that_go),
+        cmocka_unit_test(the_end_of_a_wish_goes_around_hosts_that_go),
+        cmocka_unit_test(an_end_of_long_ago_is_not_told_again),
+        cmocka_unit_test(an_older_wish_changes_nothing),
+        cmocka_unit_test(a_root_that_is_lost_with_the_host_between_is_told_of),
         cmocka_unit_test(a_window_that_was_lost_comes_again),
         cmocka_unit_test(nothing_is_lost_with_a_host_that_goes),
         cmocka_unit_test(what_is_expected_waits_for_who_wants_it),

@@ -13,12 +13,12 @@ void what_was_taken_over_and_held_is_given_back(void **) {
     OutputWish wish = all_output();
     wish.taken_over = wire::stdout_channel;
     wish.held = {1000, std::chrono::seconds(10)};
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     world.write(4, "for one alone");
     world.write(4, "for both", false, wire::stderr_channel);
     world.run();
-    world.hosts[0]->output.pull({});
+    world.hosts[0]->output.pull(world.now, {});
     world.run();
     assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
     assert_string_equal(world.read_at(0, 4).c_str(), "");
@@ -32,7 +32,7 @@ void what_a_tool_has_not_got_is_given_back(void **) {
         world.hosts[0]->reads = false;
         OutputWish wish = all_output();
         wish.taken_over = wire::stdout_channel;
-        world.hosts[0]->output.pull(wish);
+        world.hosts[0]->output.pull(world.now, wish);
         world.run();
         const HostIndex last = count - 1;
         std::string sum;
@@ -44,7 +44,7 @@ void what_a_tool_has_not_got_is_given_back(void **) {
                 world.run();
         }
         world.run();
-        world.hosts[0]->output.pull({});
+        world.hosts[0]->output.pull(world.now, {});
         world.run();
         const std::string &read = world.read_at(0, last * IofWorld::per_host);
         assert_false(read.empty());
@@ -58,13 +58,13 @@ void what_crosses_the_end_of_a_wish_is_given_back(void **) {
         IofWorld world(12);
         OutputWish wish = all_output();
         wish.taken_over = wire::stdout_channel;
-        world.hosts[0]->output.pull(wish);
+        world.hosts[0]->output.pull(world.now, wish);
         world.run();
         for (Rank rank : {22u, 10u}) // 10 is of a host between
             world.write(rank, "x");
         for (std::size_t i = 0; i < moment; ++i)
             world.step();
-        world.hosts[0]->output.pull({});
+        world.hosts[0]->output.pull(world.now, {});
         world.run();
         assert_string_equal((world.read_at(0, 22) + world.hosts[11]->given_back).c_str(), "x");
         assert_string_equal((world.read_at(0, 10) + world.hosts[5]->given_back).c_str(), "x");
@@ -81,7 +81,7 @@ void the_end_of_a_stream_may_come_back(void **) {
         OutputWish wish = all_output();
         wish.taken_over = wire::stdout_channel;
         world.hosts[0]->reads = false;
-        world.hosts[0]->output.pull(wish);
+        world.hosts[0]->output.pull(world.now, wish);
         world.run();
         for (std::size_t sent = 0; sent < 2 * wire::output_window; sent += 1000)
             world.write(rank, std::string(1000, 'x'));
@@ -103,7 +103,7 @@ void a_host_that_waits_no_longer_gives_back_what_it_has_not_sent(void **) {
     OutputWish wish = all_output();
     wish.taken_over = wire::stdout_channel;
     world.hosts[0]->reads = false;
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     std::string sum;
     for (int i = 0; sum.size() < 3 * wire::output_window; ++i) {
@@ -124,7 +124,7 @@ void a_host_that_waits_no_longer_passes_on_what_others_write(void **) {
     IofWorld world(12);
     OutputWish wish = all_output();
     wish.taken_over = wire::stdout_channel;
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     for (HostIndex between : {2, 5}) // on the way from host 11
         world.hosts[between]->output.leave();
@@ -140,7 +140,7 @@ void what_others_have_is_not_given_back(void **) {
     world.hosts[0]->reads = false;
     OutputWish wish = all_output();
     wish.kept = true;
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     std::string much(32u << 10, 'x');
     for (std::size_t sent = 0; sent < 2 * wire::output_window; sent += much.size())
@@ -148,11 +148,11 @@ void what_others_have_is_not_given_back(void **) {
     world.run();
     wish.kept = false;
     wish.taken_over = both;
-    world.hosts[0]->output.pull(wish);
+    world.hosts[0]->output.pull(world.now, wish);
     world.run();
     world.write(4, "for one alone");
     world.run();
-    world.hosts[0]->output.pull({});
+    world.hosts[0]->output.pull(world.now, {});
     world.run();
     assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
 }
@@ -162,13 +162,13 @@ void what_was_taken_over_is_given_back(void **) {
     IofWorld world(12);
     OutputWish wish = all_output();
     wish.taken_over = {wire::stdout_channel, {20}};
-    world.hosts[3]->output.pull(wish);
+    world.hosts[3]->output.pull(world.now, wish);
     world.run();
     assert_true(world.hosts[10]->output.taken_over(20, wire::stdout_channel));
     assert_false(world.hosts[10]->output.taken_over(21, wire::stdout_channel));
     assert_false(world.hosts[10]->output.taken_over(20, wire::stderr_channel));
     world.gone.insert(3);
-    world.hosts[1]->output.on_host_gone(3); // its neighbour in the tree
+    world.hosts[1]->output.on_host_gone(world.now, 3); // its neighbour in the tree
     world.run();
     for (HostIndex host : {0u, 1u, 2u, 4u, 5u, 10u, 11u})
         assert_false(world.hosts[host]->output.wanted(2 * host, wire::stdout_channel));
