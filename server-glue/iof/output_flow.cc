@@ -124,7 +124,7 @@ void OutputFlow::end(TimePoint now, Flows::iterator flow) {
     const OutputWish &wish = flow->second.wish;
     auto unsent = flow->second.queue.take_own();
     for (auto &piece : flow->second.held.release()) {
-        if (wish.takes_alone(piece))
+        if (wish.takes_alone(piece.rank, piece.channel))
             unsent.push_back(std::move(piece));
     }
     over_[flow->first] = {flow->second.serial, std::move(flow->second.asked), now};
@@ -203,7 +203,7 @@ void OutputFlow::leave() {
         for (auto &piece : flow.queue.take_own())
             unsent.push_back(std::move(piece));
         for (auto &piece : flow.held.release()) {
-            if (flow.wish.takes_alone(piece))
+            if (flow.wish.takes_alone(piece.rank, piece.channel))
                 unsent.push_back(std::move(piece));
         }
         for (auto &entry : flow.not_sure)
@@ -215,26 +215,39 @@ void OutputFlow::leave() {
 }
 
 void OutputFlow::output(TimePoint now, Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+    const auto alone = std::count_if(flows_.begin(), flows_.end(), [&](const auto &entry) {
+        const OutputWish &wish = entry.second.wish;
+        return wish.pulled.has(rank, channel) && wish.takes_alone(rank, channel);
+    });
+    auto had = alone > 1 ? std::make_shared<bool>(false) : nullptr;
     for (auto &[root, flow] : flows_) {
-        if (flow.wish.pulled.has(rank, channel))
-            pass_on(root, flow, flow.held.add(now, {rank, channel, end, 0, Bytes(bytes)}));
+        if (!flow.wish.pulled.has(rank, channel))
+            continue;
+        wire::OutputPiece piece{rank, channel, end, 0, Bytes(bytes)};
+        if (!had || !flow.wish.takes_alone(rank, channel)) {
+            pass_on(root, flow, flow.held.add(now, std::move(piece)));
+        } else { // put together with others it would no longer be what the other hosts have
+            pass_on(root, flow, flow.held.release());
+            pass_on(root, flow, {std::move(piece)}, had);
+        }
     }
 }
 
-void OutputFlow::pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces) {
+void OutputFlow::pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces,
+                         const std::shared_ptr<bool> &had) {
     if (pieces.empty())
         return;
     for (auto &piece : pieces) {
         if (flow.queue.own() + OutputQueue::cost(piece) > flow.wish.cache)
             pump(root, flow); // it may make room
-        enqueue(flow, std::move(piece));
+        enqueue(flow, std::move(piece), had);
     }
     pump(root, flow);
 }
 
-void OutputFlow::enqueue(Flow &flow, wire::OutputPiece piece) {
-    bool is_here_alone = flow.wish.takes_alone(piece);
-    flow.queue.add_own(std::move(piece), is_here_alone);
+void OutputFlow::enqueue(Flow &flow, wire::OutputPiece piece, std::shared_ptr<bool> had) {
+    bool is_here_alone = flow.wish.takes_alone(piece.rank, piece.channel);
+    flow.queue.add_own(std::move(piece), is_here_alone, std::move(had));
 }
 
 void OutputFlow::take_back(Flow &flow) {
@@ -298,6 +311,8 @@ void OutputFlow::deliver(Flow &flow, std::vector<OutputQueue::Entry> entries) {
         if (entry.from != no_host)
             credits[entry.from] += OutputQueue::cost(entry.piece);
         any_end = any_end || (entry.from == no_host && entry.piece.end);
+        if (entry.had)
+            *entry.had = true;
         pieces.push_back(std::move(entry.piece));
     }
     give_credit(self_, flow, credits);
@@ -315,7 +330,8 @@ void OutputFlow::send_upstream(HostIndex root, Flow &flow, std::vector<OutputQue
     }
     hosts_.send(flow.upstream, wire::OutputPieces::type, share(wire::encode(message)));
     for (std::size_t i = 0; i < entries.size(); ++i)
-        flow.not_sure.push_back({entries[i].from, std::move(message.pieces[i]), entries[i].nowhere_else});
+        flow.not_sure.push_back(
+            {entries[i].from, std::move(message.pieces[i]), entries[i].nowhere_else, std::move(entries[i].had)});
 }
 
 // One that comes again had come by a host that has gone. Who sends it now hears of it when it is taken.
@@ -363,6 +379,8 @@ void OutputFlow::note_taken(HostIndex root, Flow &flow, std::uint32_t cost) {
             credits[from] += of_this;
         else
             any_end = any_end || flow.not_sure.front().piece.end;
+        if (flow.not_sure.front().had)
+            *flow.not_sure.front().had = true;
         flow.not_sure.pop_front();
     }
     give_credit(root, flow, credits);

@@ -5,8 +5,9 @@
 // window for each root, from the host of the process that wrote it to the root: what a neighbour has been sent counts
 // as taken when the root has given it to its tools. So what a host still has is what the tools have not got: it is sent
 // again, another way, when a neighbour has gone (and taken once: pieces have numbers), and what was for them alone goes
-// back to the RM when they want it no more. What does not get away waits at the host of the process that wrote it, up
-// to a bound, and is then dropped (output_queue.h): a tool never stops a job.
+// back to the RM when they want it no more; where tools of several hosts have taken it over, when the last of them do
+// and none has it. What does not get away waits at the host of the process that wrote it, up to a bound, and is then
+// dropped (output_queue.h): a tool never stops a job.
 //
 // Each root has a flow of its own: a slow one holds up no other.
 #pragma once
@@ -35,9 +36,7 @@ struct OutputWish {
     HeldOutput::Rule held;               // how long output is held for larger pieces, at the host of who writes
     bool whole = false; // nothing is dropped: beyond `cache` there is no room(), and whoever writes waits
     // Is what a process writes to it given to nobody else?
-    bool takes_alone(const wire::OutputPiece &piece) const {
-        return whole || taken_over.has(piece.rank, piece.channel);
-    }
+    bool takes_alone(Rank rank, std::uint8_t channel) const { return whole || taken_over.has(rank, channel); }
 };
 
 class OutputPort {
@@ -126,11 +125,12 @@ class OutputFlow {
     void spread(wire::OutputDemand &demand, Asked &asked, HostIndex at, HostIndex coming_from);
     void tell(wire::OutputDemand &demand, Asked &asked, HostIndex neighbour, HostIndex at);
     void pump(HostIndex root, Flow &flow);
-    void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces);
+    void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces,
+                 const std::shared_ptr<bool> &had = {});
     void deliver(Flow &flow, std::vector<OutputQueue::Entry> entries);
     void send_upstream(HostIndex root, Flow &flow, std::vector<OutputQueue::Entry> entries);
     static bool receive(Flow &flow, HostIndex from, wire::OutputPiece piece); // false: it has been taken
-    static void enqueue(Flow &flow, wire::OutputPiece piece);
+    static void enqueue(Flow &flow, wire::OutputPiece piece, std::shared_ptr<bool> had = {});
     static void take_back(Flow &flow);                  // what has been sent, and perhaps not taken
     using Credits = std::map<HostIndex, std::uint32_t>; // costs, by neighbour
     void give_credit(HostIndex root, const Flow &flow, const Credits &credits);

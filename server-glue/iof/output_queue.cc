@@ -22,6 +22,7 @@ void OutputQueue::drop_oldest(std::uint64_t needed) {
             if (!piece.end)
                 continue;
             piece.bytes.clear();
+            entry.had.reset();
             piece.dropped = 0;
             own_ += cost(piece);
         }
@@ -36,7 +37,7 @@ void OutputQueue::drop_oldest(std::uint64_t needed) {
         missing_[stream] += bytes;
 }
 
-void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else) {
+void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else, std::shared_ptr<bool> had) {
     if (own_ + cost(piece) > limit_ && drop_oldest_)
         drop_oldest(cost(piece));
     if (own_ + cost(piece) > limit_) {
@@ -45,12 +46,13 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else) {
         if (!piece.end && !piece.failed)
             return;
         piece.bytes.clear();
+        had.reset();
     }
     auto missing = missing_.find(stream_of(piece));
-    if (!entries_.empty() && missing == missing_.end()) {
+    if (!entries_.empty() && missing == missing_.end() && !had) {
         Entry &last = entries_.back();
         bool was_sent = last.piece.number != 0;
-        if (last.from == no_host && !was_sent && last.nowhere_else == nowhere_else && !last.piece.end &&
+        if (last.from == no_host && !was_sent && !last.had && last.nowhere_else == nowhere_else && !last.piece.end &&
             !last.piece.failed && !piece.failed && stream_of(last.piece) == stream_of(piece) &&
             last.piece.bytes.size() + piece.bytes.size() <= longest_piece) {
             own_ += piece.bytes.size();
@@ -64,7 +66,7 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else) {
         missing_.erase(missing);
     }
     own_ += cost(piece);
-    entries_.push_back({no_host, std::move(piece), nowhere_else});
+    entries_.push_back({no_host, std::move(piece), nowhere_else, std::move(had)});
 }
 
 std::vector<wire::OutputPiece> OutputQueue::take_own() {
@@ -72,7 +74,7 @@ std::vector<wire::OutputPiece> OutputQueue::take_own() {
     for (auto &entry : std::exchange(entries_, {})) {
         if (entry.from != no_host)
             entries_.push_back(std::move(entry));
-        else if (entry.nowhere_else)
+        else if (entry.is_alone() && entry.had.use_count() <= 1)
             out.push_back(std::move(entry.piece));
     }
     own_ = 0;
@@ -95,7 +97,7 @@ std::uint64_t OutputQueue::bytes_of(Stream stream) const {
 
 bool OutputQueue::any_alone(const std::deque<Entry> &entries, Stream stream) {
     return std::any_of(entries.begin(), entries.end(),
-                       [stream](const Entry &entry) { return entry.nowhere_else && stream_of(entry.piece) == stream; });
+                       [stream](const Entry &entry) { return entry.is_alone() && stream_of(entry.piece) == stream; });
 }
 
 void OutputQueue::put_back(std::deque<Entry> entries) {

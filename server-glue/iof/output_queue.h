@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 
 namespace pmixhost {
 
@@ -21,6 +22,10 @@ class OutputQueue {
         HostIndex from = no_host; // the neighbour; no_host: this host
         wire::OutputPiece piece;
         bool nowhere_else = false; // this host's, and it has been given to nobody else
+        // Where it is nowhere else but in the queues for tools of several hosts, whose entries have this in common:
+        // does one of them have it?
+        std::shared_ptr<bool> had{};
+        bool is_alone() const { return nowhere_else && !(had && *had); }
     };
     // The piece of that stream and number, if it is there.
     static Entry *find(std::deque<Entry> &entries, const wire::OutputPiece &piece);
@@ -36,9 +41,9 @@ class OutputQueue {
         drop_oldest_ = drop_oldest;
     }
     // Of a process of this host. How many bytes were dropped, the next piece of the stream says.
-    void add_own(wire::OutputPiece piece, bool nowhere_else);
+    void add_own(wire::OutputPiece piece, bool nowhere_else, std::shared_ptr<bool> had = {});
     // From a neighbour.
-    void add(HostIndex from, wire::OutputPiece piece) { entries_.push_back({from, std::move(piece), false}); }
+    void add(HostIndex from, wire::OutputPiece piece) { entries_.push_back({from, std::move(piece)}); }
 
     // What had been taken and is to be taken again, before all else.
     void put_back(std::deque<Entry> entries);
@@ -50,7 +55,7 @@ class OutputQueue {
     // Is something of that stream here, and nowhere else?
     static bool any_alone(const std::deque<Entry> &entries, Stream stream);
     bool any_alone(Stream stream) const { return any_alone(entries_, stream); }
-    // Takes what is of this host out of it. Returns what of that is nowhere else.
+    // Takes what is of this host out of it. Returns what of that is nowhere else, nor in another queue.
     std::vector<wire::OutputPiece> take_own();
     // What this host's pieces cost that wait.
     std::uint64_t own() const { return own_; }

@@ -157,6 +157,101 @@ void what_others_have_is_not_given_back(void **) {
     assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
 }
 
+// Tools of two hosts have taken over what one process of host 4 writes, and do not read.
+struct TakenOverTwice : IofWorld {
+    static constexpr Rank rank = 4 * per_host;
+    Host &writer = *hosts[4];
+    std::string sum;
+    TakenOverTwice() : IofWorld(5) {
+        for (HostIndex root : {0u, 3u}) {
+            hosts[root]->reads = false;
+            take_over(root);
+            run();
+        }
+    }
+    void take_over(HostIndex root) {
+        OutputWish wish = all_output();
+        wish.taken_over = wire::stdout_channel;
+        hosts[root]->output.pull(now, wish);
+    }
+    void no_more(HostIndex root) {
+        hosts[root]->output.pull(now, {});
+        run();
+    }
+    void write_much() {
+        for (std::size_t i = 0, from = sum.size(); sum.size() < from + 2 * wire::output_window; ++i) {
+            std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+            write(rank, line);
+            sum += line;
+        }
+        run();
+    }
+};
+
+void what_two_have_taken_over_is_given_back_once(void **) {
+    for (HostIndex first : {0u, 3u}) {
+        TakenOverTwice world;
+        world.write_much();
+        const std::size_t read = std::max(world.read_at(0, world.rank).size(), world.read_at(3, world.rank).size());
+        world.no_more(first);
+        assert_string_equal(world.writer.given_back.c_str(), "");
+        world.no_more(3 - first);
+        assert_true(world.writer.given_back == world.sum.substr(read));
+    }
+}
+
+void what_one_of_two_has_got_is_not_given_back(void **) {
+    for (HostIndex first : {0u, 3u}) {
+        TakenOverTwice world;
+        world.hosts[3]->reads = true;
+        world.write_much();
+        world.write(world.rank, "", true);
+        world.run();
+        assert_true(world.read_at(3, world.rank) == world.sum);
+        assert_false(world.writer.output.may_come_back(world.rank, wire::stdout_channel));
+        world.no_more(first);
+        world.no_more(3 - first);
+        assert_string_equal(world.writer.given_back.c_str(), "");
+    }
+}
+
+// Of before the other one came; or what the other one was too slow for.
+void what_one_alone_of_two_has_is_given_back(void **) {
+    TakenOverTwice world;
+    world.no_more(3);
+    world.write_much();
+    const std::string before = world.sum.substr(world.read_at(0, world.rank).size());
+    world.take_over(3);
+    world.run();
+    world.write_much();
+    world.no_more(0);
+    assert_true(world.writer.given_back == before);
+
+    TakenOverTwice other;
+    OutputWish little = all_output(100'000);
+    little.taken_over = both;
+    other.hosts[0]->output.pull(other.now, little);
+    other.run();
+    other.write_much();
+    const std::size_t read = other.read_at(3, other.rank).size();
+    other.no_more(3);
+    other.no_more(0);
+    assert_int_equal(read + other.writer.given_back.size(), other.sum.size());
+}
+
+void a_host_that_leaves_gives_back_once(void **) {
+    TakenOverTwice world;
+    for (int i = 0; i < 2; ++i) // more than is on its way to who does not read
+        world.write_much();
+    world.writer.output.leave();
+    assert_false(world.writer.given_back.empty());
+    world.leave(4, true);
+    for (HostIndex root : {0u, 3u})
+        world.hosts[root]->reads = true;
+    world.run();
+    assert_true(world.read_at(0, world.rank) + world.writer.given_back == world.sum);
+}
+
 // Of a host whose tools took the output over all hear when it goes, also those that have no link to it.
 void what_was_taken_over_is_given_back(void **) {
     IofWorld world(12);
@@ -185,6 +280,10 @@ int main() {
         cmocka_unit_test(a_host_that_waits_no_longer_gives_back_what_it_has_not_sent),
         cmocka_unit_test(a_host_that_waits_no_longer_passes_on_what_others_write),
         cmocka_unit_test(what_others_have_is_not_given_back),
+        cmocka_unit_test(what_two_have_taken_over_is_given_back_once),
+        cmocka_unit_test(what_one_of_two_has_got_is_not_given_back),
+        cmocka_unit_test(what_one_alone_of_two_has_is_given_back),
+        cmocka_unit_test(a_host_that_leaves_gives_back_once),
         cmocka_unit_test(what_was_taken_over_is_given_back),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
