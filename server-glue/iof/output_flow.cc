@@ -97,7 +97,8 @@ void OutputFlow::set(TimePoint now, HostIndex root, std::uint64_t serial, HostIn
         wish.taken_over = flow.wish.taken_over;
         wish.held = flow.wish.held;
     }
-    if (wish.held != flow.wish.held) {
+    // What is held has gone to the RM, or has not, by the wish that was.
+    if (wish.held != flow.wish.held || wish.taken_over != flow.wish.taken_over) {
         for (auto &piece : flow.held.release())
             enqueue(flow, std::move(piece));
     }

@@ -18,6 +18,7 @@ class OutputSelection {
 
     void add(std::uint8_t channels, const std::set<Rank> &ranks);
     void add(const OutputSelection &other);
+    bool operator==(const OutputSelection &) const = default;
     bool none() const { return whose_.empty(); }
     bool has(Rank rank, std::uint8_t channel) const;
     std::uint8_t channels() const;

@@ -25,6 +25,27 @@ void what_was_taken_over_and_held_is_given_back(void **) {
     assert_false(world.hosts[2]->output.anything_waits());
 }
 
+// The RM has had the one, and not the other.
+void what_is_held_is_whose_it_was_when_it_was_written(void **) {
+    IofWorld world(3);
+    world.hosts[0]->reads = false;
+    OutputWish copy = all_output(), alone = all_output();
+    copy.held = alone.held = {1000, std::chrono::seconds(10)};
+    alone.taken_over = wire::stdout_channel;
+    world.hosts[0]->output.pull(world.now, copy);
+    world.run();
+    for (std::size_t sent = 0; sent < 2 * wire::output_window; sent += 1000)
+        world.write(5, std::string(1000, 'x')); // so the tool gets no more
+    for (const auto &[wish, bytes] : {std::pair(copy, "for both"), {alone, "for one alone"}, {copy, "and for both"}}) {
+        world.hosts[0]->output.pull(world.now, wish);
+        world.run();
+        world.write(4, bytes);
+    }
+    world.hosts[0]->output.pull(world.now, {});
+    world.run();
+    assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
+}
+
 // Wherever it was on its way to a tool that does not read; what the tool has had is not given back.
 void what_a_tool_has_not_got_is_given_back(void **) {
     for (HostIndex count : {1u, 2u, 12u}) {
@@ -274,6 +295,7 @@ void what_was_taken_over_is_given_back(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_was_taken_over_and_held_is_given_back),
+        cmocka_unit_test(what_is_held_is_whose_it_was_when_it_was_written),
         cmocka_unit_test(what_a_tool_has_not_got_is_given_back),
         cmocka_unit_test(what_crosses_the_end_of_a_wish_is_given_back),
         cmocka_unit_test(the_end_of_a_stream_may_come_back),
