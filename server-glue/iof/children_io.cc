@@ -58,6 +58,29 @@ void ChildrenIo::answered() {
         on_output(std::move(message));
 }
 
+void ChildrenIo::ended(const Bytes &nspace) {
+    sizes_.erase(nspace);
+    auto child = children_.find(nspace);
+    if (child == children_.end())
+        return gate_->forget_child(nspace);
+    child->second.until = context_.now() + output_patience;
+}
+
+void ChildrenIo::forget(Children::iterator child) {
+    gate_->forget_child(child->first);
+    auto pushes = std::move(child->second.pushes);
+    children_.erase(child);
+    for (auto &ask : pushes)
+        ask.reply(PMIX_ERR_IOF_COMPLETE);
+}
+
+TimePoint ChildrenIo::next_time() const {
+    TimePoint next = pace_.next_time();
+    for (const auto &[nspace, child] : children_)
+        next = std::min(next, child.until);
+    return next;
+}
+
 bool ChildrenIo::is_drained(const Bytes &nspace) const {
     auto child = children_.find(nspace);
     return child == children_.end() || child->second.open == 0;
@@ -78,7 +101,7 @@ void ChildrenIo::answer(std::uint64_t id, pmix_status_t status) {
 void ChildrenIo::on_output(wire::ForwardedOutput message) {
     auto child = children_.find(message.source);
     if (child != children_.end())
-        return deliver(child->second, std::move(message));
+        return deliver(child, std::move(message));
     if (beginning_ == 0 || !context_.library)
         return answer(message.id, PMIX_ERR_LOST_CONNECTION);
     bool again =
@@ -94,11 +117,16 @@ bool ChildrenIo::spawner_is_gone(const Child &child) const {
     return child.spawner_is_here ? !child.spawner_is_here() : tools_.how_many() == 0;
 }
 
-void ChildrenIo::deliver(Child &child, wire::ForwardedOutput message) {
+// What comes for a tool that has gone has nobody, and nothing more will: the job hears so.
+void ChildrenIo::deliver(Children::iterator entry, wire::ForwardedOutput message) {
+    Child &child = entry->second;
     constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
     bool is_tool = child.spawner.nspace != context_.step.nspace;
-    if (spawner_is_gone(child))
+    if (spawner_is_gone(child)) {
+        if (is_tool)
+            forget(entry);
         return answer(message.id, PMIX_ERR_LOST_CONNECTION);
+    }
     for (const auto &piece : message.pieces) {
         bool known = piece.channel == wire::stdout_channel || piece.channel == wire::stderr_channel;
         if (!known || (child.channels & output & piece.channel) == 0 || piece.rank > PMIX_RANK_VALID)
@@ -132,6 +160,11 @@ void ChildrenIo::go_on() {
 void ChildrenIo::on_time(TimePoint now) {
     if (now >= pace_.next_time())
         go_on();
+    for (auto next = children_.begin(); next != children_.end();) {
+        auto child = next++;
+        if (now >= child->second.until)
+            forget(child);
+    }
 }
 
 void ChildrenIo::on_process_gone(Rank rank, std::optional<int>) {

@@ -15,6 +15,10 @@ namespace pmixhost {
 
 class ChildrenIo final : public StepService {
   public:
+    // For what a job has written to come when it has ended, as long as its daemons hold it (StepIof::holds_end), and
+    // for who spawned it to pull it.
+    static constexpr Duration output_patience = std::chrono::seconds(25);
+
     ChildrenIo(StepContext &context, StepTools &tools, SessionLink &session);
 
     // A job of such kind is asked for; it runs, if it does; and libpmix has been told, or that it does not.
@@ -26,14 +30,19 @@ class ChildrenIo final : public StepService {
     // Has all that is forwarded of its output come, to the end of each stream? Where the size is not known: not.
     bool is_drained(const Bytes &nspace) const;
     // A job runs of which nothing is forwarded.
-    void runs_unforwarded(const Bytes &nspace) { gate_->note_unforwarded_child(nspace); }
+    void runs_unforwarded(const Bytes &nspace) {
+        sizes_.erase(nspace);
+        gate_->note_unforwarded_child(nspace);
+    }
+    // It has ended, or had before it was known to run: it is forgotten after that time.
+    void ended(const Bytes &nspace);
     // It is one of them, and this is what is forwarded of it; 0: it is none.
     std::uint8_t channels_of(const Bytes &nspace) const;
     void push(PushAsk ask);
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
-    TimePoint next_time() const override { return pace_.next_time(); }
+    TimePoint next_time() const override;
     void on_time(TimePoint now) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;
     void on_session_gone() override;
@@ -48,10 +57,13 @@ class ChildrenIo final : public StepService {
         std::uint64_t open = 1;     // streams that have not ended
         std::deque<PushAsk> pushes; // the first is under way, so that their order is kept; bounded as a pusher's
         std::uint64_t push_id = 0;
+        TimePoint until = TimePoint::max(); // it is forgotten then
     };
+    using Children = std::map<Bytes, Child>;
     void on_output(wire::ForwardedOutput message);
     bool spawner_is_gone(const Child &child) const;
-    void deliver(Child &child, wire::ForwardedOutput message);
+    void deliver(Children::iterator entry, wire::ForwardedOutput message);
+    void forget(Children::iterator child);
     void answer(std::uint64_t id, pmix_status_t status);
     void end_input(const Bytes &nspace);
     void push_next(const Bytes &nspace, Child &child);
@@ -63,7 +75,7 @@ class ChildrenIo final : public StepService {
     SessionLink &session_;
     std::shared_ptr<PullGate> gate_;
     ToolPace pace_;
-    std::map<Bytes, Child> children_;
+    Children children_;
     std::size_t beginning_ = 0;               // jobs whose names are not known yet
     std::deque<wire::ForwardedOutput> early_; // perhaps theirs
     std::map<Bytes, std::uint32_t> sizes_;    // of those that begin

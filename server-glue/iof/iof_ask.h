@@ -46,6 +46,12 @@ struct PullGate {
         std::lock_guard guard(lock_);
         return unforwarded_.contains(child);
     }
+    // It has ended, or whom its output is for has gone.
+    void forget_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        children_.erase(child);
+        unforwarded_.erase(child);
+    }
 
   private:
     std::mutex lock_;

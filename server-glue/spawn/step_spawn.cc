@@ -217,7 +217,7 @@ SpawnAnswer StepSpawn::with_forwarding(const Process &caller, const wire::SpawnR
     auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
     if (channels == 0)
         return {[this, waiting](pmix_status_t status, const std::string &nspace) {
-                    if (status == PMIX_SUCCESS)
+                    if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
                         io_.runs_unforwarded(nspace);
                     (*waiting)(status, nspace);
                 },
@@ -226,6 +226,8 @@ SpawnAnswer StepSpawn::with_forwarding(const Process &caller, const wire::SpawnR
     return {[this, caller, channels, waiting](pmix_status_t status, const std::string &nspace) {
                 if (status == PMIX_SUCCESS)
                     io_.runs(nspace, caller, channels); // it may pull as soon as it has the answer
+                if (children_.ended.contains(nspace))
+                    io_.ended(nspace);
                 (*waiting)(status, nspace);
                 io_.answered();
             },
@@ -317,6 +319,7 @@ void StepSpawn::tell_debuggers(const wire::JobEvent &job, const std::vector<Host
 SpawnPlaces::Stay StepSpawn::on_child_ended(const wire::JobEvent &job) {
     const Bytes &nspace = job.nspace;
     of_tools_.ended(nspace);
+    io_.ended(nspace);
     auto stay = stays_.extract(nspace);
     fate_.fate().on_job_ended(context_.now(), nspace, job.exit_code);
     children_.ended.insert(nspace);

@@ -1,0 +1,84 @@
+// What the daemon of a process that spawns jobs remembers of their streams, and how long.
+#include "server-glue/iof/children_io.h"
+
+#include "server-glue/library/upcall_handlers.h"
+
+#include "test/unit/check.h"
+
+#include <memory>
+#include <optional>
+
+using namespace pmixhost;
+
+namespace {
+
+struct FakeRm final : RmBackend {
+    StepInfo info;
+    const StepInfo &step() const override { return info; }
+    Result<void> start(BackendListener &) override { return {}; }
+    void send_contact(HostIndex, std::string, bool, TimePoint, std::function<void(Result<void>)>) override {}
+    void end_step(StepEnd, std::function<void(Result<void>)>) override {}
+    void stop() override {}
+};
+
+struct World {
+    std::unique_ptr<EventLoop> loop = make_loop();
+    Log log{2, LogLevel::error, "test"};
+    Settings settings;
+    FakeRm rm;
+    std::optional<StepContext> context;
+    std::optional<StepTools> tools;
+    std::optional<SessionLink> session;
+    std::optional<ChildrenIo> io;
+    UpcallHandlers handlers;
+    std::shared_ptr<PullGate> gate = handlers.shared<PullGate>();
+    static std::unique_ptr<EventLoop> make_loop() {
+        auto made = EventLoop::create([](const std::string &) {});
+        assert_true(made.ok());
+        return std::move(*made);
+    }
+    World() {
+        rm.info.nspace = "parent";
+        rm.info.map = JobMap::without_ranks("here");
+        context.emplace(*loop, log, settings, rm, false, DebugStops());
+        tools.emplace(*context);
+        session.emplace(*context);
+        io.emplace(*context, *tools, *session);
+        io->take_asks(handlers);
+    }
+    bool knows(const char *nspace) { return io->channels_of(nspace) != 0 && gate->has_child(nspace); }
+};
+
+void a_job_is_forgotten_when_its_output_has_had_its_time(void **) {
+    World world;
+    for (const char *job : {"first", "second"})
+        world.io->runs(job, {"parent", 0}, wire::stdin_channel | wire::stdout_channel);
+    world.io->ended("first");
+    assert_true(world.knows("first") && world.knows("second"));
+    const TimePoint until = world.io->next_time();
+    assert_true(until != TimePoint::max());
+    world.io->on_time(until - std::chrono::milliseconds(1));
+    assert_true(world.knows("first"));
+    world.io->on_time(until);
+    assert_true(world.io->channels_of("first") == 0 && !world.gate->has_child("first"));
+    assert_true(world.io->is_drained("first"));
+    assert_true(world.knows("second") && world.io->next_time() == TimePoint::max());
+}
+
+void one_of_which_nothing_is_forwarded_is_forgotten_at_once(void **) {
+    World world;
+    world.io->runs_unforwarded("child");
+    assert_true(world.gate->has_unforwarded_child("child"));
+    world.io->ended("child");
+    assert_false(world.gate->has_unforwarded_child("child"));
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_is_forgotten_when_its_output_has_had_its_time),
+        cmocka_unit_test(one_of_which_nothing_is_forwarded_is_forgotten_at_once),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
