@@ -1,5 +1,6 @@
 /* A PMIx tool that follows what a job writes, and writes to its standard input.
  * usage: io_tool NS WHAT ...
+ * NS     or "-", in a process of a job: it does this as a client, of its own job
  * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, newest, tag, cache=BYTES,
  *                               size=BYTES and time=SECONDS (of PMIX_IOF_BUFFERING_), required (the last one said
  *                               must be met)
@@ -15,6 +16,7 @@
  *        push RANKS TEXT        to their standard input, with a newline: "push: STATUS"
  *        feed RANKS BYTES       as many bytes, 64 KiB at a time: "feed: STATUS"
  *        close RANKS            their standard input ends: "close: STATUS"
+ *        typed RANKS            its library reads its standard input for them (PMIX_IOF_PUSH_STDIN): "typed: STATUS"
  *        stop FILE              the callback waits, as in a tool that does not read, until FILE exists
  *        hold FILE              "held", and then waits until FILE exists
  *        listen                 hears of PMIX_ERR_IOF_FAILURE from now on
@@ -126,6 +128,15 @@ static pmix_status_t push(const char *nspace, const char *ranks, char *bytes, si
     PMIX_INFO_LOAD(&info, PMIX_IOF_COMPLETE, &yes, PMIX_BOOL);
     return settle(PMIx_IOF_push(procs, count, &object, size ? NULL : &info, size ? 0 : 1, on_done, NULL),
                   "PMIx_IOF_push");
+}
+
+static pmix_status_t push_stdin(const char *nspace, const char *ranks) {
+    size_t count;
+    pmix_proc_t *procs = processes_of(nspace, ranks, &count);
+    pmix_info_t info;
+    bool yes = true;
+    PMIX_INFO_LOAD(&info, PMIX_IOF_PUSH_STDIN, &yes, PMIX_BOOL);
+    return settle(PMIx_IOF_push(procs, count, NULL, &info, 1, on_done, NULL), "PMIx_IOF_push");
 }
 
 static pmix_status_t feed(const char *nspace, const char *ranks, long size) {
@@ -259,9 +270,12 @@ int main(int argc, char **argv) {
     size_t formats = read_formats(argv + 2, init);
     PMIX_INFO_LOAD(&init[formats], PMIX_SERVER_NSPACE, nspace, PMIX_STRING);
     me.doing = "PMIx_tool_init";
-    bool is_named = getenv("PMIX_SERVER_URI41") != NULL;
-    pmix_status_t rc = PMIx_tool_init(&me.proc, init, formats + (is_named ? 0 : 1));
-    if (rc != PMIX_SUCCESS)
+    bool is_named = getenv("PMIX_SERVER_URI41") != NULL, is_client = !strcmp(nspace, "-");
+    pmix_status_t rc =
+        is_client ? PMIx_Init(&me.proc, NULL, 0) : PMIx_tool_init(&me.proc, init, formats + (is_named ? 0 : 1));
+    if (is_client)
+        nspace = me.proc.nspace;
+    else if (rc != PMIX_SUCCESS)
         rc = PMIx_tool_init(&me.proc, init, formats); /* where `pmixhost with` says which */
     if (rc != PMIX_SUCCESS) {
         did("init", rc);
@@ -336,6 +350,8 @@ int main(int argc, char **argv) {
             word += 2;
         } else if (!strcmp(what, "close") && word[1]) {
             did(what, push(nspace, *++word, NULL, 0));
+        } else if (!strcmp(what, "typed") && word[1]) {
+            did(what, push_stdin(nspace, *++word));
         } else if (!strcmp(what, "stop") && word[1]) {
             heard.stopped_until = *++word;
         } else if (!strcmp(what, "listen")) {
@@ -361,6 +377,6 @@ int main(int argc, char **argv) {
         }
     }
     me.doing = "PMIx_tool_finalize";
-    did("finalize", PMIx_tool_finalize());
+    did("finalize", is_client ? PMIx_Finalize(NULL, 0) : PMIx_tool_finalize());
     return 0;
 }
