@@ -4,6 +4,7 @@
 
 #include "test/unit/check.h"
 
+#include <ctime>
 #include <deque>
 
 using namespace pmixhost;
@@ -395,6 +396,23 @@ void who_was_attached_to_is_not_killed(void **) {
     assert_true(editor.answer("setFunctionBreakpoints")["body"]["breakpoints"][0]["verified"] == false);
 }
 
+// What a rank says costs the same, however many there are.
+void many_ranks_are_taken_one_by_one(void **) {
+    constexpr Rank count = 40000;
+    Editor editor;
+    editor.ask("attach", {{"job", "12"}});
+    (void)editor.session.take_start();
+    std::vector<Rank> ranks(count);
+    for (Rank rank = 0; rank < count; ++rank)
+        ranks[rank] = rank;
+    editor.session.on_started(ranks);
+    std::clock_t begin = std::clock(); // of processors: others may have them
+    for (Rank rank = 0; rank < count; ++rank)
+        editor.says(rank, {0, Kind::stopped, "there\n"});
+    assert_true(std::clock() - begin < 3 * CLOCKS_PER_SEC);
+    assert_true(editor.answer("attach")["success"] == true);
+}
+
 void who_cannot_be_debugged_is_said(void **) {
     Editor editor;
     editor.ask("attach", {{"job", "12"}});
@@ -458,6 +476,7 @@ int main() {
         cmocka_unit_test(the_console_is_the_prompt),
         cmocka_unit_test(ends_are_told_and_answer_for_themselves),
         cmocka_unit_test(who_was_attached_to_is_not_killed),
+        cmocka_unit_test(many_ranks_are_taken_one_by_one),
         cmocka_unit_test(who_cannot_be_debugged_is_said),
         cmocka_unit_test(hostile_requests_do_no_harm),
     };

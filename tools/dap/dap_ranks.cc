@@ -26,7 +26,13 @@ void DapRanks::expect(const std::vector<Rank> &ranks) {
             continue;
         place->second.index = static_cast<int>(by_index_.size());
         by_index_.push_back(rank);
+        ++counts_[static_cast<std::size_t>(State::starting)];
     }
+}
+
+void DapRanks::become(One &one, State state) {
+    --counts_[static_cast<std::size_t>(std::exchange(one.state, state))];
+    ++counts_[static_cast<std::size_t>(state)];
 }
 
 Result<void> DapRanks::ask(const std::vector<Rank> &ranks, const std::string &command, GdbLanguage language, Then then,
@@ -84,15 +90,15 @@ std::optional<RankEvent> DapRanks::on(const FromHost &said) {
     One &one = found->second;
     bool by_itself = event->refused || event->event.id == 0;
     if (event->refused) {
-        one.state = State::refused;
+        become(one, State::refused);
     } else if (event->event.kind == GdbEvent::Kind::stopped) {
-        one.state = State::stopped;
+        become(one, State::stopped);
         if (!event->event.thread.empty())
             one.stopped = event->event.thread;
     } else if (event->event.kind == GdbEvent::Kind::gone) {
-        one.state = State::gone;
+        become(one, State::gone);
     } else if (event->event.kind == GdbEvent::Kind::runs) {
-        one.state = State::running;
+        become(one, State::running);
     }
     if (one.state == State::refused || one.state == State::gone)
         owes_nothing(event->rank);

@@ -4,6 +4,7 @@
 
 #include "tools/debug/debug_lines.h"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -36,6 +37,8 @@ class DapRanks {
     std::vector<Rank> in(State state, const std::optional<std::vector<Rank>> &focus = std::nullopt) const;
     std::vector<Rank> alive(const std::optional<std::vector<Rank>> &focus = std::nullopt) const;
     bool is(Rank rank, State state) const;
+    std::size_t count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
+    bool any_alive() const { return count(State::stopped) + count(State::running) > 0; }
 
     struct Thread {
         std::string number; // gdb's
@@ -63,11 +66,13 @@ class DapRanks {
         Then then;
         Each each;
     };
+    void become(One &one, State state);
     void answer(std::uint64_t id, Rank rank, GdbEvent event);
     void owes_nothing(Rank rank);
 
     std::function<void(const ToHost &)> say_;
     std::map<Rank, One> ranks_;
+    std::array<std::size_t, 5> counts_{}; // of ranks, by their state
     std::vector<Rank> by_index_;
     std::map<std::uint64_t, Question> questions_;
     std::uint64_t next_id_ = GdbDialogue::attach_id + 1;

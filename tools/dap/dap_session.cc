@@ -164,9 +164,9 @@ void DapSession::on_host(const FromHost &said) {
 
 // As soon as the debuggers of all ranks have said whether they have them.
 void DapSession::ready_or_not() {
-    if (!started_ || !ranks_.in(DapRanks::State::starting).empty())
+    if (!started_ || ranks_.count(DapRanks::State::starting) > 0)
         return;
-    bool alive = !ranks_.alive().empty();
+    bool alive = ranks_.any_alive();
     if (attaching_ && !alive) {
         std::string why = shown_texts(merged_texts(std::exchange(said_, {})));
         return on_not_started("no process is debugged" + (why.empty() ? why : ": " + why));

@@ -55,7 +55,7 @@ class DapSession {
     bool leaves() const { return leaving_.has_value(); } // it has said "disconnect"
     // The client is gone without a word: as if it had said "disconnect".
     void on_client_gone() { quit(launched_); }
-    bool any_alive() const { return !ranks_.alive().empty(); }
+    bool any_alive() const { return ranks_.any_alive(); }
 
   private:
     void add_handlers();
