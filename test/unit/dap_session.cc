@@ -368,6 +368,9 @@ void ends_are_told_and_answer_for_themselves(void **) {
     assert_true(editor.event("thread")["body"]["reason"] == "exited");
     assert_true(editor.event("terminated").is_null());
     editor.session.on_hosts_gone("the way to its host is gone");
+    auto exited = editor.event("thread")["body"]; // of the rank that was still there
+    assert_true(exited["reason"] == "exited" && exited["threadId"] == 10001);
+    assert_true(editor.event("thread").is_null());
     editor.session.settle();
     assert_false(editor.event("terminated").is_null());
     std::string said;

@@ -155,11 +155,15 @@ void DapSession::on_host(const FromHost &said) {
         motion_.on_stop(*event);
     else
         said_.push_back({event->rank, event->event.text});
-    if (event->event.kind == GdbEvent::Kind::gone && !event->refused) {
-        for (const auto &thread : ranks_.threads(event->rank))
-            client_.event("thread", {{"reason", "exited"}, {"threadId", ranks_.thread_id(event->rank, thread.number)}});
-    }
+    if (event->event.kind == GdbEvent::Kind::gone && !event->refused)
+        tell_end(event->rank);
     ready_or_not();
+}
+
+// A client keeps a thread until it hears that it is gone.
+void DapSession::tell_end(Rank rank) {
+    for (const auto &thread : ranks_.threads(rank))
+        client_.event("thread", {{"reason", "exited"}, {"threadId", ranks_.thread_id(rank, thread.number)}});
 }
 
 // As soon as the debuggers of all ranks have said whether they have them.
@@ -193,7 +197,9 @@ void DapSession::settle() {
 }
 
 void DapSession::on_hosts_gone(const std::string &why) {
-    auto lost = ranks_.lose(why);
+    auto alive = ranks_.alive(), lost = ranks_.lose(why);
+    for (Rank rank : alive)
+        tell_end(rank);
     for (Rank rank : lost)
         said_.push_back({rank, why + "\n"});
     started_ = true;

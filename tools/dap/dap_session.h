@@ -64,6 +64,7 @@ class DapSession {
     void launch(const DapRequest &request);
     void begin(const DapRequest &request, DapStart start);
     void ready_or_not();
+    void tell_end(Rank rank);
     void quit(bool kills);
     void terminated();
 
