@@ -316,6 +316,12 @@ void frames_and_variables_hold_until_the_rank_runs(void **) {
     editor.all_answer(Kind::done,
                       R"({"children":[{"name":"var1.x","exp":"x","numchild":"0","value":"1","type":"int"}]})");
     assert_true(editor.answer("variables")["body"]["variables"][0]["name"] == "x");
+    // One without members has a list of none.
+    editor.ask("variables", {{"variablesReference", variables[1]["variablesReference"]}});
+    editor.all_answer(Kind::done, R"({"name":"var2","numchild":"0"})");
+    assert_true(editor.answer("variables")["body"]["variables"] == json::array());
+    assert_string_equal(editor.all_answer(Kind::done).text.c_str(), "-var-delete var2");
+    assert_true(editor.told.empty());
     editor.ask("continue", {{"threadId", 20001}, {"singleThread", true}});
     editor.all_answer(Kind::runs);
     assert_string_equal(editor.told.front().text.c_str(), "-var-delete var1");

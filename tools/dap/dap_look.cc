@@ -106,6 +106,8 @@ void DapLook::variables(const DapRequest &request) {
     if (container.expression.empty())
         return locals(request, container.frame);
     make_object(request, container.frame, container.expression, [this, request, container](const json &values) {
+        if (number_in_text(gdb_word(values, "numchild")) == 0)
+            return request.answer({{"variables", json::array()}}); // a struct of nothing
         children(request, container.frame, gdb_word(values, "name"));
     });
 }
