@@ -405,6 +405,50 @@ void who_was_attached_to_is_not_killed(void **) {
     assert_true(editor.answer("setFunctionBreakpoints")["body"]["breakpoints"][0]["verified"] == false);
 }
 
+// The gdb of a rank that has been given up comes when the others run: it goes on as they did, with their breakpoints.
+void who_comes_late_has_the_breakpoints(void **) {
+    for (bool entry : {false, true}) {
+        Editor editor;
+        editor.ask("attach", {{"job", "12"}, {"stopOnEntry", entry}});
+        (void)editor.session.take_start();
+        editor.session.on_started({0, 1, 2});
+        editor.says(0, {0, Kind::stopped, "there\n"});
+        editor.session.give_up_starting("its host has not answered");
+        assert_true(editor.answer("attach")["success"] == true);
+        editor.ask("setFunctionBreakpoints", {{"breakpoints", {{{"name", "f"}}, {{"name", "g"}}}}});
+        editor.all_answer(Kind::done, R"({"bkpt":{"number":"1","addr":"0x1"}})");
+        editor.all_answer(Kind::done, R"({"bkpt":{"number":"2","addr":"0x2"}})");
+        auto ids = editor.answer("setFunctionBreakpoints")["body"]["breakpoints"];
+        // One before the client has said all, and one behind that.
+        editor.says(1, {0, Kind::stopped, "there\n"});
+        for (int breakpoint : {7, 8}) {
+            auto insert =
+                editor.all_answer(Kind::done, fmt::format(R"({{"bkpt":{{"number":"{}","addr":"0x1"}}}})", breakpoint));
+            assert_true(*insert.ranks == std::vector<Rank>{1});
+        }
+        editor.ask("configurationDone");
+        assert_true(*editor.told.front().ranks == (std::vector<Rank>{0, 1}));
+        editor.all_answer(entry ? Kind::done : Kind::runs);
+        editor.says(2, {0, Kind::stopped, "there\n"});
+        assert_true(editor.event("thread")["body"]["reason"] == "started");
+        auto f = editor.all_answer(Kind::done, R"({"bkpt":{"number":"3","addr":"0x1"}})");
+        auto g = editor.all_answer(Kind::done, R"({"bkpt":{"number":"4","addr":"0x2"}})");
+        assert_string_equal(f.text.c_str(), "-break-insert -f --function \"f\"");
+        assert_string_equal(g.text.c_str(), "-break-insert -f --function \"g\"");
+        assert_true(*f.ranks == std::vector<Rank>{2} && *g.ranks == std::vector<Rank>{2});
+        editor.heard.clear();
+        auto begins = editor.all_answer(entry ? Kind::done : Kind::runs);
+        assert_string_equal(begins.text.c_str(), entry ? "-thread-info" : "-exec-continue");
+        assert_true(*begins.ranks == std::vector<Rank>{2});
+        if (entry)
+            assert_true(editor.event("stopped")["body"]["reason"] == "entry");
+        else
+            assert_false(editor.event("continued").is_null());
+        editor.stops(2, "breakpoint-hit 4");
+        assert_true(editor.event("stopped")["body"]["hitBreakpointIds"] == json::array({ids[1]["id"]}));
+    }
+}
+
 // What a rank says costs the same, however many there are.
 void many_ranks_are_taken_one_by_one(void **) {
     constexpr Rank count = 40000;
@@ -485,6 +529,7 @@ int main() {
         cmocka_unit_test(the_console_is_the_prompt),
         cmocka_unit_test(ends_are_told_and_answer_for_themselves),
         cmocka_unit_test(who_was_attached_to_is_not_killed),
+        cmocka_unit_test(who_comes_late_has_the_breakpoints),
         cmocka_unit_test(many_ranks_are_taken_one_by_one),
         cmocka_unit_test(who_cannot_be_debugged_is_said),
         cmocka_unit_test(hostile_requests_do_no_harm),

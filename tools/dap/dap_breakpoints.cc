@@ -91,6 +91,7 @@ void DapBreakpoints::clear(const std::string &group) {
     for (int id : groups_[group]) {
         remove(numbers_[id]);
         numbers_.erase(id);
+        commands_.erase(id);
     }
     groups_.erase(group);
 }
@@ -136,10 +137,19 @@ void DapBreakpoints::set(const DapRequest &request, const std::string &group, co
         std::string command = "-break-insert -f";
         if (!wanted[i].condition.empty())
             command += " -c " + gdb_quoted(wanted[i].condition);
-        if (auto said = ranks_->ask(ranks_->alive(), command + " " + wanted[i].place, GdbLanguage::machine, done, each);
-            !said)
+        command += " " + wanted[i].place;
+        if (auto said = ranks_->ask(ranks_->alive(), command, GdbLanguage::machine, done, each); !said)
             done({{0, {0, GdbEvent::Kind::error, said.failure().text}}});
+        else
+            commands_[id] = command;
     }
+}
+
+void DapBreakpoints::give(Rank rank) {
+    for (const auto &[id, command] : commands_)
+        (void)ranks_->ask(
+            {rank}, command, GdbLanguage::machine, [](const auto &) {},
+            [this, id = id](Rank from, const GdbEvent &answer) { placed(id, from, answer); });
 }
 
 std::vector<int> DapBreakpoints::hit(Rank rank, const std::string &number) const {

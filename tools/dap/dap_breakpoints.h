@@ -16,6 +16,9 @@ class DapBreakpoints {
     DapBreakpoints(DapRanks &ranks) : ranks_(&ranks) {}
     // setBreakpoints, setFunctionBreakpoints.
     void add_to(DapHandlers &handlers);
+    // Says all that there are to the gdb of a rank that comes later than the others: it has them before whatever it is
+    // told next.
+    void give(Rank rank);
     // Which of the client's a rank has come to.
     std::vector<int> hit(Rank rank, const std::string &number) const;
 
@@ -34,6 +37,7 @@ class DapBreakpoints {
     DapRanks *ranks_;
     std::map<std::string, std::vector<int>> groups_;     // a file's path, or "functions"
     std::map<int, std::map<Rank, std::string>> numbers_; // by our number
+    std::map<int, std::string> commands_;                // that make it, of those that can be made
     int next_ = 1;
 };
 

@@ -212,8 +212,20 @@ void DapMotion::on_stop(const RankEvent &event) {
 }
 
 void DapMotion::begin(bool entry) {
-    auto stopped = ranks_->in(DapRanks::State::stopped);
+    entry_ = entry;
     begun_ = true;
+    begin_with(ranks_->in(DapRanks::State::stopped));
+}
+
+void DapMotion::join(Rank rank) {
+    if (!begun_)
+        return; // it begins with the others
+    client_->event("thread",
+                   {{"reason", "started"}, {"threadId", ranks_->thread_id(rank, ranks_->stopped_thread(rank))}});
+    begin_with({rank});
+}
+
+void DapMotion::begin_with(const std::vector<Rank> &stopped) {
     auto known = [this](const DapRanks::Answers &answers) {
         learn_threads(answers);
         for (const auto &[rank, event] : answers) {
@@ -221,7 +233,7 @@ void DapMotion::begin(bool entry) {
                 tell_stop(rank, {{"reason", "entry"}, {"allThreadsStopped", false}}, ranks_->stopped_thread(rank));
         }
     };
-    if (entry) {
+    if (entry_) {
         (void)ranks_->ask(stopped, "-thread-info", GdbLanguage::machine, known);
         return;
     }

@@ -23,6 +23,8 @@ class DapMotion {
     // From now on the client hears who stops. Those who stand already: `entry` says that they are to stand, else they
     // go on.
     void begin(bool entry);
+    // A rank that comes when the others have begun: as they did.
+    void join(Rank rank);
     // A rank has stopped by itself.
     void on_stop(const RankEvent &event);
 
@@ -42,6 +44,7 @@ class DapMotion {
     void go(const DapRequest &request, const char *command, bool with_thread);
     void went(Going &going, Rank rank, const GdbEvent &answer);
     void learn_threads(const DapRanks::Answers &answers); // to -thread-info
+    void begin_with(const std::vector<Rank> &stopped);
     void tell_stop(Rank rank, const nlohmann::json &how, const std::string &thread);
 
     DapClient *client_;
@@ -53,7 +56,7 @@ class DapMotion {
     std::set<Rank> said_to_;                 // that may be about to run
     std::set<Rank> to_be_stopped_;           // of those: when they run
     std::map<Rank, std::string> exceptions_; // of those that have stopped: the signal, and what gdb says of it
-    bool begun_ = false;
+    bool begun_ = false, entry_ = false;
 };
 
 } // namespace pmixhost

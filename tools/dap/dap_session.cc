@@ -148,10 +148,17 @@ void DapSession::on_not_started(const std::string &why) {
 }
 
 void DapSession::on_host(const FromHost &said) {
+    const auto *heard = std::get_if<RankEvent>(&said);
+    bool was_given_up = heard && ranks_.is(heard->rank, DapRanks::State::refused);
     auto event = ranks_.on(said);
     if (!event)
         return ready_or_not();
-    if (event->event.kind == GdbEvent::Kind::stopped && !event->refused)
+    if (event->event.kind == GdbEvent::Kind::stopped && !event->refused && was_given_up) {
+        // It has none of what the others were told.
+        said_.push_back({event->rank, "its debugger has come late\n"});
+        breakpoints_.give(event->rank);
+        motion_.join(event->rank);
+    } else if (event->event.kind == GdbEvent::Kind::stopped && !event->refused)
         motion_.on_stop(*event);
     else
         said_.push_back({event->rank, event->event.text});
