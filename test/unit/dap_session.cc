@@ -478,6 +478,22 @@ void who_cannot_be_debugged_is_said(void **) {
     assert_false(editor.event("terminated").is_null());
 }
 
+// What a user has asked for is refused in a window; what the editor asks by itself is not.
+void what_an_editor_asks_opens_no_window(void **) {
+    Editor editor;
+    editor.begin();
+    editor.told.clear();
+    editor.ask("evaluate", {{"expression", "nonsense"}, {"context", "hover"}});
+    editor.all_answer(Kind::error, "no\n");
+    editor.all_answer(Kind::error, "No symbol.\n");
+    auto hover = editor.answer("evaluate");
+    assert_true(hover["success"] == false && hover["body"]["error"]["showUser"] == false);
+    editor.ask("scopes", {{"frameId", 77}});
+    assert_true(editor.answer("scopes")["body"]["error"]["showUser"] == false);
+    editor.ask("next", {{"threadId", 77}});
+    assert_true(editor.answer("next")["body"]["error"]["showUser"] == true);
+}
+
 // Whatever a client sends that is not as it should be is refused, or as if it were not there.
 void hostile_requests_do_no_harm(void **) {
     Editor editor;
@@ -532,6 +548,7 @@ int main() {
         cmocka_unit_test(who_comes_late_has_the_breakpoints),
         cmocka_unit_test(many_ranks_are_taken_one_by_one),
         cmocka_unit_test(who_cannot_be_debugged_is_said),
+        cmocka_unit_test(what_an_editor_asks_opens_no_window),
         cmocka_unit_test(hostile_requests_do_no_harm),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

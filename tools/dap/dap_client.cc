@@ -1,6 +1,7 @@
 // See dap_client.h.
 #include "tools/dap/dap_client.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -40,12 +41,21 @@ void DapRequest::answer(json body) const {
     reply({{"success", true}, {"body", std::move(body)}});
 }
 
+// A client may show it in a window of its own. Most requests are made by the client itself, as those for what is under
+// the pointer, and the answer stands where that is shown.
+bool DapRequest::is_of_the_user() const {
+    static constexpr std::string_view names[] = {"attach",  "launch", "continue",  "next",      "stepIn",
+                                                 "stepOut", "pause",  "terminate", "disconnect"};
+    return std::find(std::begin(names), std::end(names), command_) != std::end(names);
+}
+
 void DapRequest::refuse(const std::string &why) const {
     std::string text = why.substr(0, why.find_last_not_of('\n') + 1);
-    reply(
-        {{"success", false},
-         {"message", text},
-         {"body", {{"error", {{"id", 1}, {"format", "{why}"}, {"variables", {{"why", text}}}, {"showUser", true}}}}}});
+    reply({{"success", false},
+           {"message", text},
+           {"body",
+            {{"error",
+              {{"id", 1}, {"format", "{why}"}, {"variables", {{"why", text}}}, {"showUser", is_of_the_user()}}}}}});
 }
 
 std::string DapRequest::text(const char *name) const {

@@ -42,6 +42,7 @@ class DapRequest {
 
   private:
     void reply(nlohmann::json message) const;
+    bool is_of_the_user() const;
     DapClient *client_;
     nlohmann::json arguments_ = nlohmann::json::object();
     std::string command_;
