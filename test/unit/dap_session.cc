@@ -172,6 +172,42 @@ void steps_are_for_all_or_for_one(void **) {
     assert_true(editor.answer("continue")["message"] == "there is no such thread");
 }
 
+// Of ranks that make a step together an editor stays with the one that it has named; where that one runs, it goes to
+// who comes to a breakpoint.
+void an_editor_stays_with_its_rank(void **) {
+    Editor editor;
+    editor.begin();
+    editor.all_answer(Kind::done, R"({"threads":[]})");
+    editor.heard.clear();
+    editor.ask("next", {{"threadId", 20001}});
+    editor.all_answer(Kind::runs);
+    editor.stops(1, "end-stepping-range");
+    assert_false(editor.event("stopped")["body"].contains("preserveFocusHint"));
+    editor.heard.clear();
+    editor.stops(0, "end-stepping-range");
+    assert_true(editor.event("stopped")["body"]["preserveFocusHint"] == true);
+    editor.ask("continue", {{"threadId", 20001}});
+    editor.all_answer(Kind::runs);
+    editor.heard.clear();
+    editor.stops(0, "breakpoint-hit 1");
+    assert_false(editor.event("stopped")["body"].contains("preserveFocusHint"));
+    editor.heard.clear();
+    editor.stops(1, "breakpoint-hit 1");
+    assert_false(editor.event("stopped")["body"].contains("preserveFocusHint"));
+    editor.ask("continue", {{"threadId", 10001}, {"singleThread", true}});
+    editor.all_answer(Kind::runs);
+    editor.ask("pause", {{"threadId", 20001}});
+    editor.heard.clear();
+    editor.stops(0, "breakpoint-hit 1");
+    assert_true(editor.event("stopped")["body"]["preserveFocusHint"] == true);
+    editor.ask("continue", {{"threadId", 10001}, {"singleThread", true}});
+    editor.all_answer(Kind::runs);
+    editor.ask("pause", {{"threadId", 20001}});
+    editor.heard.clear();
+    editor.stops(0, "signal-received SIGSEGV");
+    assert_false(editor.event("stopped")["body"].contains("preserveFocusHint"));
+}
+
 // A quick rank has stopped again before a slow one has answered: what the client hears has the order of what was.
 void a_slow_rank_holds_up_nobody(void **) {
     Editor editor;
@@ -536,6 +572,7 @@ int main() {
         cmocka_unit_test(stops_are_told_by_thread_and_reason),
         cmocka_unit_test(what_goes_on_at_the_beginning_is_no_stop),
         cmocka_unit_test(steps_are_for_all_or_for_one),
+        cmocka_unit_test(an_editor_stays_with_its_rank),
         cmocka_unit_test(a_slow_rank_holds_up_nobody),
         cmocka_unit_test(a_launch_ends_with_its_exit_code),
         cmocka_unit_test(breakpoints_have_a_number_in_each_gdb),

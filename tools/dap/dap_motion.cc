@@ -56,6 +56,8 @@ void DapMotion::add_to(DapHandlers &handlers) {
     handlers["pause"] = [this](const DapRequest &request) {
         auto thread = ranks_->thread_of(request.number("threadId"));
         bool single = request.flag("singleThread") && thread;
+        if (thread)
+            leader_ = thread->first;
         interrupt(single ? std::optional(std::vector<Rank>{thread->first}) : focus_);
         request.answer();
     };
@@ -115,6 +117,7 @@ void DapMotion::go(const DapRequest &request, const char *command, bool with_thr
         return request.refuse("none of these ranks has stopped");
     std::string word = command;
     bool finish = word == "-exec-finish";
+    leader_ = thread->first;
     if (request.text("granularity") == "instruction" && with_thread && !finish)
         word += "-instruction";
     auto going = std::make_shared<Going>(Going{request, {}, single, stopped.size(), false, {}});
@@ -176,10 +179,21 @@ void DapMotion::on_answer(Rank rank, const GdbEvent &answer) {
                        {{"threadId", ranks_->thread_id(rank, thread.number)}, {"allThreadsContinued", false}});
 }
 
+// A client goes to each thread that stops, unless it is told to stay. When all ranks make a step, it is to stay with the
+// one that its user has stepped with.
+bool DapMotion::leaves_focus(Rank rank, const json &how) const {
+    return how["reason"] != "exception" && leader_ && leader_ != rank &&
+           (how["reason"] == "step" || ranks_->is(*leader_, DapRanks::State::stopped));
+}
+
 // Of the thread that did, and then of the rank's others, which stand as well.
 void DapMotion::tell_stop(Rank rank, const json &how, const std::string &thread) {
     json body = how;
     body["threadId"] = ranks_->thread_id(rank, thread);
+    if (leaves_focus(rank, how))
+        body["preserveFocusHint"] = true;
+    else if (!leader_)
+        leader_ = rank;
     client_->event("stopped", body);
     for (const auto &other : ranks_->threads(rank)) {
         if (other.number != thread)

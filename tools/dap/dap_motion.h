@@ -45,6 +45,7 @@ class DapMotion {
     void went(Going &going, Rank rank, const GdbEvent &answer);
     void learn_threads(const DapRanks::Answers &answers); // to -thread-info
     void begin_with(const std::vector<Rank> &stopped);
+    bool leaves_focus(Rank rank, const nlohmann::json &how) const;
     void tell_stop(Rank rank, const nlohmann::json &how, const std::string &thread);
 
     DapClient *client_;
@@ -56,6 +57,7 @@ class DapMotion {
     std::set<Rank> said_to_;                 // that may be about to run
     std::set<Rank> to_be_stopped_;           // of those: when they run
     std::map<Rank, std::string> exceptions_; // of those that have stopped: the signal, and what gdb says of it
+    std::optional<Rank> leader_;             // whom the client looks at, as far as it has said
     bool begun_ = false, entry_ = false;
 };
 
