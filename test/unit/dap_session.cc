@@ -397,6 +397,24 @@ void the_console_is_the_prompt(void **) {
     assert_false(editor.event("terminated").is_null());
 }
 
+// A completion says which part of the line it takes the place of, in columns as the client counts them.
+void completions_take_the_place_of_the_word(void **) {
+    for (int first : {1, 0}) {
+        Editor editor;
+        editor.begin();
+        editor.told.clear();
+        editor.ask("initialize", {{"columnsStartAt1", first == 1}});
+        editor.ask("completions", {{"text", "break mee"}, {"column", first + 8}});
+        assert_string_equal(editor.all_answer(Kind::done, "break meets\n").text.c_str(), "complete break me");
+        auto target = editor.answer("completions")["body"]["targets"][0];
+        assert_true(target["label"] == "meets" && target["start"] == first + 6 && target["length"] == 2);
+        editor.ask("completions", {{"text", "fo"}, {"column", first + 2}});
+        editor.all_answer(Kind::done, "");
+        target = editor.answer("completions")["body"]["targets"][0];
+        assert_true(target["label"] == "focus" && target["start"] == first && target["length"] == 2);
+    }
+}
+
 // A rank that ends owes no answer; when all have, the session is over.
 void ends_are_told_and_answer_for_themselves(void **) {
     Editor editor;
@@ -580,6 +598,7 @@ int main() {
         cmocka_unit_test(a_breakpoint_that_was_replaced_early_goes),
         cmocka_unit_test(frames_and_variables_hold_until_the_rank_runs),
         cmocka_unit_test(the_console_is_the_prompt),
+        cmocka_unit_test(completions_take_the_place_of_the_word),
         cmocka_unit_test(ends_are_told_and_answer_for_themselves),
         cmocka_unit_test(who_was_attached_to_is_not_killed),
         cmocka_unit_test(who_comes_late_has_the_breakpoints),

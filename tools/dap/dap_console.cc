@@ -89,26 +89,31 @@ void DapConsole::say(const DapRequest &request, const std::string &command) {
 // Of what stands before the column, what could stand in the place of its last word.
 void DapConsole::complete(const DapRequest &request) {
     std::string line = request.text("text");
-    if (int column = request.number("column"); column > 0)
-        line.resize(std::min(line.size(), static_cast<std::size_t>(column - 1)));
+    if (int column = request.number("column"); column >= first_column_)
+        line.resize(std::min(line.size(), static_cast<std::size_t>(column - first_column_)));
     auto begin = line.find_last_of(' ');
     std::string before = begin == line.npos ? std::string() : line.substr(0, begin + 1);
+    // Without these what is chosen would come behind what is typed already.
+    auto target = [start = static_cast<int>(before.size()) + first_column_,
+                   length = line.size() - before.size()](std::string_view word) {
+        return json{{"label", std::string(word)}, {"start", start}, {"length", length}};
+    };
     json targets = json::array();
     if (before.empty()) {
         for (const auto &word : own_words(line))
-            targets.push_back({{"label", word}});
+            targets.push_back(target(word));
     }
     auto stopped = ranks_->in(DapRanks::State::stopped, motion_->focus());
     if (stopped.empty())
         return request.answer({{"targets", targets}});
-    auto done = [request, before, targets](const DapRanks::Answers &answers) mutable {
+    auto done = [request, before, target, targets](const DapRanks::Answers &answers) mutable {
         for (const auto &[rank, event] : answers) {
             if (event.kind == GdbEvent::Kind::error)
                 continue;
             for (std::string_view rest = event.text; !rest.empty();) {
                 auto found = take_until(rest, '\n');
                 if (found.starts_with(before) && found.size() > before.size() && found.find("***") == found.npos)
-                    targets.push_back({{"label", std::string(found.substr(before.size()))}});
+                    targets.push_back(target(found.substr(before.size())));
             }
         }
         request.answer({{"targets", targets}});

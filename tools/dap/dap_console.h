@@ -14,6 +14,8 @@ class DapConsole {
         : ranks_(&ranks), motion_(&motion), look_(&look), quit_(std::move(quit)) {}
     // evaluate, completions.
     void add_to(DapHandlers &handlers);
+    // The client's number of the first column of a line: 1, unless it says that it counts from 0.
+    void set_first_column(int number) { first_column_ = number; }
 
   private:
     void obey(const DapRequest &request);
@@ -25,6 +27,7 @@ class DapConsole {
     DapMotion *motion_;
     DapLook *look_;
     std::function<void(bool)> quit_;
+    int first_column_ = 1;
 };
 
 } // namespace pmixhost

@@ -84,6 +84,7 @@ void DapSession::initialize(const DapRequest &request) {
         return request.refuse("lines are counted from 1");
     if (request.has("pathFormat") && request.text("pathFormat") != "path")
         return request.refuse("files are named by their paths");
+    console_.set_first_column(request.has("columnsStartAt1") && !request.flag("columnsStartAt1") ? 0 : 1);
     json out;
     for (const char *feature :
          {"supportsConfigurationDoneRequest", "supportsFunctionBreakpoints", "supportsConditionalBreakpoints",
