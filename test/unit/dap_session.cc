@@ -334,6 +334,12 @@ void frames_and_variables_hold_until_the_rank_runs(void **) {
     assert_true(*list.ranks == std::vector<Rank>{1});
     auto frame = editor.answer("stackTrace")["body"]["stackFrames"][0];
     assert_true(frame["name"] == "f" && frame["line"] == 8 && frame["source"]["name"] == "f.c");
+    assert_false(frame.contains("presentationHint"));
+    editor.ask("stackTrace", {{"threadId", 20001}, {"levels", 1}});
+    editor.all_answer(Kind::done, R"({"stack":[{"level":"0","func":"read","from":"/lib/libc.so.6","addr":"0x2"}]})");
+    auto in_library = editor.answer("stackTrace")["body"]["stackFrames"][0];
+    assert_true(in_library["presentationHint"] == "subtle" && in_library["source"]["name"] == "libc.so.6" &&
+                in_library["source"]["presentationHint"] == "deemphasize");
     editor.ask("scopes", {{"frameId", frame["id"]}});
     auto scope = editor.answer("scopes")["body"]["scopes"][0]["variablesReference"];
     editor.ask("variables", {{"variablesReference", scope}});

@@ -27,7 +27,9 @@ json frame_of(const json &frame, int id) {
     if (path.starts_with('/')) // as others are of no use to an editor
         out["source"] = {{"name", path.substr(path.rfind('/') + 1)}, {"path", path}};
     else if (std::string from = gdb_word(frame, "from"); !from.empty())
-        out["source"] = {{"name", from.substr(from.rfind('/') + 1)}};
+        out["source"] = {{"name", from.substr(from.rfind('/') + 1)}, {"presentationHint", "deemphasize"}};
+    if (!path.starts_with('/'))
+        out["presentationHint"] = "subtle"; // an editor goes to the innermost frame that it can show
     out["instructionPointerReference"] = gdb_word(frame, "addr");
     return out;
 }
