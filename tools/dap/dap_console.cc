@@ -17,6 +17,16 @@ void show(const DapRequest &request, const std::string &text) {
     request.answer({{"result", text.substr(0, text.find_last_not_of('\n') + 1)}, {"variablesReference", 0}});
 }
 
+// gdb reads nothing while a process runs that one of its console's commands has let run, unless it is said with "&": a
+// breakpoint that the editor sets meanwhile would have to wait until the process stops.
+bool lets_run(std::string_view command) {
+    constexpr std::string_view words[] = {
+        "advance", "c",  "continue", "fg", "fin",  "finish", "j",     "jump", "n",      "next",
+        "nexti",   "ni", "s",        "si", "step", "stepi",  "until", "u",    "signal", "reverse-continue"};
+    std::string_view word = command.substr(0, command.find_first_of(" \t"));
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
 } // namespace
 
 void DapConsole::add_to(DapHandlers &handlers) {
@@ -63,7 +73,7 @@ void DapConsole::obey(const DapRequest &request) {
         motion_->interrupt(motion_->focus());
         show(request, "");
     } else if (auto *command = std::get_if<PromptSay>(&word)) {
-        say(request, command->text);
+        say(request, lets_run(command->text) && !command->background ? command->text + " &" : command->text);
     } else {
         show(request, ""); // an editor waits for nothing
     }
