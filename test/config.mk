@@ -62,7 +62,8 @@ test_unit_stacks_SOURCES = test/unit/stacks.cc tools/stacks/shown_text.cc tools/
 	tools/stacks/stack_report.cc tools/stacks/stack_page.cc
 test_unit_stacks_CPPFLAGS = $(config_test_cppflags)
 test_unit_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
-test_unit_debug_talk_SOURCES = test/unit/debug_talk.cc tools/debug/gdb_dialogue.cc tools/debug/debug_lines.cc \
+test_unit_debug_talk_SOURCES = test/unit/debug_talk.cc tools/debug/gdb_dialogue.cc tools/debug/gdb_inferiors.cc \
+	tools/debug/debug_lines.cc \
 	tools/debug/rank_answers.cc tools/debug/rank_board.cc tools/debug/prompt_words.cc tools/debug/line_editor.cc tools/stacks/gdb_text.cc \
 	tools/stacks/shown_text.cc tools/stacks/stack_tree.cc
 test_unit_debug_talk_CPPFLAGS = $(config_test_cppflags) $(LIBEDIT_CFLAGS)
@@ -70,7 +71,8 @@ test_unit_debug_talk_LDADD = common/libcommon.la $(CMOCKA_LIBS) $(LIBEDIT_LIBS)
 test_unit_dap_session_SOURCES = test/unit/dap_session.cc tools/dap/dap_frames.cc tools/dap/dap_client.cc \
 	tools/dap/dap_ranks.cc tools/dap/dap_references.cc tools/dap/dap_breakpoints.cc tools/dap/dap_motion.cc \
 	tools/dap/dap_look.cc tools/dap/dap_console.cc tools/dap/dap_session.cc tools/debug/debug_lines.cc \
-	tools/debug/rank_answers.cc tools/debug/prompt_words.cc tools/debug/gdb_dialogue.cc tools/stacks/gdb_text.cc \
+	tools/debug/rank_answers.cc tools/debug/prompt_words.cc tools/debug/gdb_dialogue.cc \
+	tools/debug/gdb_inferiors.cc tools/stacks/gdb_text.cc \
 	tools/stacks/shown_text.cc tools/stacks/stack_tree.cc
 test_unit_dap_session_CPPFLAGS = $(config_test_cppflags)
 test_unit_dap_session_LDADD = common/libcommon.la $(CMOCKA_LIBS)

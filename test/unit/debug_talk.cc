@@ -139,6 +139,92 @@ void an_end_is_told_once(void **) {
     assert_true(other.on_line("*stopped,reason=\"exited-signalled\"", write).empty());
 }
 
+// All that these lines of gdb's tell.
+std::vector<GdbEvent> told(GdbDialogue &gdb, std::initializer_list<const char *> lines) {
+    std::vector<GdbEvent> out;
+    std::string write;
+    for (const char *line : lines) {
+        for (auto &event : gdb.on_line(line, write))
+            out.push_back(std::move(event));
+    }
+    return out;
+}
+
+GdbDialogue running() {
+    GdbDialogue gdb = stopped();
+    (void)gdb.ask(5, "continue");
+    assert_true(told(gdb, {"=thread-group-added,id=\"i1\"", "=thread-group-started,id=\"i1\",pid=\"12\"",
+                           "=thread-created,id=\"1\",group-id=\"i1\"", "7^running", "*running,thread-id=\"all\""})
+                    .size() == 1);
+    assert_int_equal(gdb.inferiors().now(), 12);
+    return gdb;
+}
+
+// "set follow-fork-mode child", in gdb 13's words; a command that waits meanwhile changes nothing.
+void a_child_is_followed(void **) {
+    for (bool waits : {false, true}) {
+        GdbDialogue gdb = running();
+        if (waits)
+            (void)gdb.ask(6, "bt");
+        auto events = told(gdb, {"=thread-group-added,id=\"i2\"", "=thread-group-started,id=\"i2\",pid=\"34\"",
+                                 "=thread-created,id=\"2\",group-id=\"i2\"", "=thread-exited,id=\"1\",group-id=\"i1\"",
+                                 "=thread-group-exited,id=\"i1\"", "~\"[Inferior 1 (process 12) detached]\\n\""});
+        assert_true(events.empty() && gdb.runs());
+        assert_true(told(gdb, {"*running,thread-id=\"2\""}).empty() && gdb.runs());
+        assert_int_equal(gdb.inferiors().now(), 34);
+        events =
+            told(gdb, {"=thread-exited,id=\"2\",group-id=\"i2\"", "=thread-group-exited,id=\"i2\",exit-code=\"03\"",
+                       "*stopped,reason=\"exited\",exit-code=\"03\""});
+        assert_true(events.size() == 1 && events[0].kind == Kind::gone && !gdb.runs());
+        assert_int_equal(gdb.inferiors().now(), 0);
+    }
+}
+
+// "set detach-on-fork off": the parent stands while the child runs, and is still there when that has ended.
+void a_parent_may_be_held_as_well(void **) {
+    GdbDialogue gdb = running();
+    assert_true(told(gdb, {"=thread-group-added,id=\"i2\"", "=thread-group-started,id=\"i2\",pid=\"34\"",
+                           "=thread-created,id=\"2\",group-id=\"i2\""})
+                    .empty());
+    assert_int_equal(gdb.inferiors().now(), 12); // as if the parent were followed
+    (void)told(gdb, {"*running,thread-id=\"2\""});
+    assert_int_equal(gdb.inferiors().now(), 34);
+    assert_true(gdb.inferiors().all() == (std::vector<pid_t>{12, 34}));
+    auto events =
+        told(gdb, {"~\"[Inferior 2 (process 34) exited with code 03]\\n\"", "=thread-exited,id=\"2\",group-id=\"i2\"",
+                   "=thread-group-exited,id=\"i2\",exit-code=\"03\"", "*stopped,reason=\"exited\",exit-code=\"03\""});
+    assert_true(events.size() == 1 && events[0].kind == Kind::stopped && !gdb.runs());
+    assert_string_equal(events[0].text.c_str(), "[Inferior 2 (process 34) exited with code 03]\n");
+    // What a command lets go of is not all, either.
+    (void)gdb.ask(6, "kill inferiors 2");
+    assert_true(
+        told(gdb, {"=thread-group-started,id=\"i2\",pid=\"56\"", "=thread-group-exited,id=\"i2\"", "7^done"}).size() ==
+        1);
+    (void)gdb.ask(7, "detach");
+    events = told(gdb, {"=thread-group-exited,id=\"i1\""});
+    assert_true(events.size() == 1 && events[0].kind == Kind::gone);
+}
+
+// "set follow-exec-mode new": gdb says nothing of the process, which is the same.
+void a_program_that_becomes_another_goes_on(void **) {
+    for (bool waits : {false, true}) {
+        GdbDialogue gdb = running();
+        if (waits)
+            (void)gdb.ask(6, "bt");
+        auto events = told(gdb, {"=thread-group-added,id=\"i2\"", "=thread-exited,id=\"1\",group-id=\"i1\"",
+                                 "=thread-group-exited,id=\"i1\"", "=thread-created,id=\"2\",group-id=\"i2\""});
+        assert_true(events.empty() && gdb.runs());
+        assert_int_equal(gdb.inferiors().now(), 12);
+    }
+    // One that somebody has added beforehand is no such.
+    GdbDialogue gdb = stopped();
+    (void)gdb.ask(5, "clone-inferior");
+    (void)told(gdb, {"=thread-group-added,id=\"i2\"", "7^done"});
+    (void)gdb.ask(6, "kill");
+    auto events = told(gdb, {"=thread-group-exited,id=\"i1\"", "7^done"});
+    assert_true(events.size() == 2 && events[1].kind == Kind::gone);
+}
+
 void what_is_no_line_of_gdb_changes_nothing(void **) {
     GdbDialogue gdb = stopped();
     std::string write;
@@ -336,6 +422,9 @@ int main() {
         cmocka_unit_test(values_of_the_machine_interface_come_whole),
         cmocka_unit_test(a_process_runs_and_stops),
         cmocka_unit_test(an_end_is_told_once),
+        cmocka_unit_test(a_child_is_followed),
+        cmocka_unit_test(a_parent_may_be_held_as_well),
+        cmocka_unit_test(a_program_that_becomes_another_goes_on),
         cmocka_unit_test(what_is_no_line_of_gdb_changes_nothing),
         cmocka_unit_test(events_come_through_short_lines),
         cmocka_unit_test(a_host_names_its_ranks),

@@ -103,6 +103,7 @@ std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &w
     auto record = parse_gdb_line(line);
     if (!record)
         return out; // a warning, or what a program could make it say
+    inferiors_.on_record(*record);
     switch (record->kind) {
     case '~': {
         // What it says while a command is under way answers that, unless the command has let the process run.
@@ -128,24 +129,36 @@ std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &w
         }
         break;
     case '=':
-        if (record->word == "thread-group-exited" && !gone_) {
-            // What has ended by itself is said to be so right after this, in words for people.
-            runs_ = false;
-            gone_ = asked_;
-            if (asked_)
-                out.push_back({0, GdbEvent::Kind::gone,
-                               gdb_word(record->values, "exit-code").empty()
-                                   ? "it was killed, or gdb has let go of it\n"
-                                   : "it has ended\n"});
-        } else if (record->word == "thread-group-started") {
-            gone_ = false;
-        }
+        on_group(*record, out);
         break;
     default:
         break;
     }
     write += next();
     return out;
+}
+
+// What has ended by itself is said to be so right after this, in words for people; of what a command has ended or let go
+// there is no more to come. Of a program that becomes another one gdb lets go before it has it as a new inferior.
+void GdbDialogue::on_group(const GdbRecord &record, std::vector<GdbEvent> &out) {
+    if (record.word == "thread-group-started" || record.word == "thread-created")
+        gone_ = added_ = false;
+    else if (record.word == "thread-group-added")
+        added_ = true;
+    if (record.word == "thread-group-exited" && !gone_ && inferiors_.none() && asked_) {
+        ended_ = !gdb_word(record.values, "exit-code").empty();
+        left_ = true;
+        if (!added_)
+            tell_end(out);
+    }
+}
+
+void GdbDialogue::tell_end(std::vector<GdbEvent> &out) {
+    if (!std::exchange(left_, false) || !inferiors_.none())
+        return;
+    runs_ = false;
+    gone_ = true;
+    out.push_back({0, GdbEvent::Kind::gone, ended_ ? "it has ended\n" : "it was killed, or gdb has let go of it\n"});
 }
 
 void GdbDialogue::on_result(const GdbRecord &record, std::vector<GdbEvent> &out) {
@@ -167,11 +180,13 @@ void GdbDialogue::on_result(const GdbRecord &record, std::vector<GdbEvent> &out)
         event.text += question.wants_values ? values_text(record.values) : complaints;
     if (question.id != setting_id)
         out.push_back(std::move(event));
+    tell_end(out);
 }
 
 void GdbDialogue::on_stop(const GdbRecord &record, std::vector<GdbEvent> &out) {
     std::string reason = gdb_word(record.values, "reason"), text = for_people(std::exchange(by_itself_, {}));
-    if (reason.starts_with("exited")) {
+    if (reason.starts_with("exited") && inferiors_.none()) {
+        left_ = false;
         if (!gone_)
             out.push_back({0, GdbEvent::Kind::gone, std::move(text)});
         runs_ = false;

@@ -2,7 +2,7 @@
 // Pure: who owns it reads and writes (host_debug.cc).
 #pragma once
 
-#include "tools/stacks/gdb_text.h"
+#include "tools/debug/gdb_inferiors.h"
 
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,7 @@ struct GdbEvent {
         error,   // gdb says no; the text says why
         runs,    // the answer to a command that lets the process run
         stopped, // the process has stopped; the text says where and why
-        gone,    // it has ended, or gdb has let go of it; the text says how
+        gone,    // it has ended, or gdb has let go of it, and holds no child of it either; the text says how
     };
     std::uint64_t id = 0;
     Kind kind = Kind::done;
@@ -47,6 +47,8 @@ class GdbDialogue {
     // One line of gdb's, without its end; `write` gets what has to be written now.
     std::vector<GdbEvent> on_line(std::string_view line, std::string &write);
     bool runs() const { return runs_; }
+    // The processes that gdb has hold of, of which the first one may have been let go.
+    const GdbInferiors &inferiors() const { return inferiors_; }
 
     static constexpr std::size_t most_text = 1u << 20; // of an answer; the rest is left out
 
@@ -57,10 +59,16 @@ class GdbDialogue {
         bool wants_values{};
     };
     std::string next();
+    void on_group(const GdbRecord &record, std::vector<GdbEvent> &out);
+    void tell_end(std::vector<GdbEvent> &out);
     void on_result(const GdbRecord &record, std::vector<GdbEvent> &out);
     void on_stop(const GdbRecord &record, std::vector<GdbEvent> &out);
     std::deque<Question> waiting_; // the first one is under way if asked_
+    GdbInferiors inferiors_;
     bool asked_ = false, runs_ = false, ran_before_ = false, gone_ = false;
+    bool added_ = false; // an inferior that has no process yet: the next one may go on as this
+    bool left_ = false;  // gdb has hold of none; where it has another by its next answer it had gone on as that
+    bool ended_ = false; // of what it has left
     std::string answer_, complaints_, by_itself_;
 };
 

@@ -59,11 +59,54 @@ class IndexDirectory {
 // The gdb of one rank.
 struct DebuggedRank {
     GdbProcess gdb;
-    LookedAt target;
+    LookedAt target; // that the gdb was begun with; it may have let go of it for a child
     GdbDialogue dialogue;
     std::string begun, to_write; // a line that has not ended; what the pipe has not taken yet
     bool lost = false;
-    bool told_to_stop = false; // by a signal, and it has not stopped yet
+    std::map<pid_t, LookedAt> followed{}; // what else the gdb has hold of
+    std::vector<pid_t> held{};            // all that it had, at the last look
+    pid_t told_to_stop = 0;               // by a signal, and it has not stopped yet
+
+    // Nothing: it has ended.
+    const LookedAt *of(pid_t pid) const {
+        auto found = followed.find(pid);
+        return found != followed.end() ? &found->second : pid == 0 || pid == target.pid() ? &target : nullptr;
+    }
+    // The process that runs stops, once: what is left of two signals would stop it when it runs again.
+    void stop() {
+        const auto *now = told_to_stop == 0 ? of(dialogue.inferiors().now()) : nullptr;
+        if (!now)
+            return;
+        now->interrupt();
+        told_to_stop = now->pid();
+    }
+    // Takes what gdb has hold of as it is now. What was to stop one that it has let go of is for its child.
+    void look_at_inferiors() {
+        auto all = dialogue.inferiors().all();
+        if (std::exchange(held, all) != all) {
+            for (pid_t pid : all) {
+                if (of(pid))
+                    continue;
+                if (auto found = LookedAt::held(pid, [this](pid_t tracer) { return gdb.is_it(tracer); }))
+                    followed.emplace(pid, std::move(*found));
+            }
+        }
+        bool told_another = told_to_stop != 0 && dialogue.inferiors().now() != told_to_stop;
+        if (const auto *before = told_another && dialogue.runs() ? of(told_to_stop) : nullptr) {
+            before->take_stop_back();
+            told_to_stop = 0;
+            stop();
+        }
+        if (!dialogue.runs())
+            told_to_stop = 0;
+        std::erase_if(followed,
+                      [&all](const auto &one) { return std::find(all.begin(), all.end(), one.first) == all.end(); });
+    }
+    void put_right() const {
+        target.put_right();
+        for (const auto &[pid, one] : followed)
+            one.put_right();
+    }
 };
 
 class HostDebug {
@@ -322,10 +365,8 @@ class HostDebug {
                     one.to_write += one.dialogue.ask(command->id, command->text, command->language);
             }
             if (const auto *stop = std::get_if<DebugInterrupt>(&message);
-                stop && !one.lost && one.dialogue.runs() && !one.told_to_stop && is_among(stop->ranks, rank)) {
-                one.target.interrupt(); // once: what is left of two would stop it when it runs again
-                one.told_to_stop = true;
-            }
+                stop && !one.lost && one.dialogue.runs() && is_among(stop->ranks, rank))
+                one.stop();
         }
     }
 
@@ -344,7 +385,7 @@ class HostDebug {
             one.lost = true;
             one.gdb.close_input();
             if (one.gdb.has_ended(std::chrono::seconds(1))) // what is left of its hold would keep the others waiting
-                one.target.put_right();
+                one.put_right();
             tell(rank, {0, GdbEvent::Kind::gone, "its gdb has ended\n"});
             return has_attached(rank);
         }
@@ -357,7 +398,7 @@ class HostDebug {
             begin = end + 1;
         }
         one.begun.erase(0, begin);
-        one.told_to_stop = one.told_to_stop && one.dialogue.runs();
+        one.look_at_inferiors();
     }
 
     void tell(Rank rank, GdbEvent event) {
@@ -403,7 +444,7 @@ class HostDebug {
         release_at_the_end();
         for (auto &[rank, one] : ranks_) {
             if (one.dialogue.runs() && !one.lost)
-                one.target.interrupt();
+                one.stop();
             one.gdb.close_input();
         }
         auto until = StackClock::now() + to_let_all_go;
@@ -412,11 +453,17 @@ class HostDebug {
             (void)one.gdb.has_ended(std::max(left, std::chrono::milliseconds(0)));
         }
         std::map<Rank, LookedAt> targets;
-        for (auto &[rank, one] : ranks_)
+        std::vector<LookedAt> followed;
+        for (auto &[rank, one] : ranks_) {
             targets.emplace(rank, std::move(one.target));
+            for (auto &[pid, child] : one.followed)
+                followed.push_back(std::move(child));
+        }
         ranks_.clear(); // those that hang are killed
         for (auto &[rank, target] : targets)
             target.put_right();
+        for (auto &child : followed)
+            child.put_right();
         if (at_exec())
             let_go_of_others(targets);
     }

@@ -164,6 +164,13 @@ Result<LookedAt> LookedAt::find(const ExpectedProcess &expected) {
     return out;
 }
 
+Result<LookedAt> LookedAt::held(pid_t pid, const std::function<bool(pid_t)> &is_debugger) {
+    LookedAt out(pid, open_pidfd(pid), false);
+    if (!out.pidfd_ || !is_debugger(tracer_of(pid)) || !out.still_there())
+        return error(ErrorKind::not_found, "process {} has ended, or is not the debugger's any more", pid);
+    return out;
+}
+
 bool LookedAt::still_there() const {
     return !is_reaped(pidfd_.get());
 }

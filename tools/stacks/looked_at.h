@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -30,6 +31,10 @@ class LookedAt {
     // Fails with a text for the user: not_found (it has ended, or its pid is another one's now), denied (it is another
     // user's, or traced by somebody else).
     static Result<LookedAt> find(const ExpectedProcess &expected);
+
+    // A process that a debugger has hold of already, as a child that it has followed; `is_debugger` is asked of its
+    // tracer. Fails (not_found) where another one has its pid now, or it has ended.
+    static Result<LookedAt> held(pid_t pid, const std::function<bool(pid_t)> &is_debugger);
 
     // The process whose calls are of interest: where the task is a script or the like that waits for its only child,
     // which is of the same rank, that child.
