@@ -63,7 +63,7 @@ test_unit_stacks_SOURCES = test/unit/stacks.cc tools/stacks/shown_text.cc tools/
 test_unit_stacks_CPPFLAGS = $(config_test_cppflags)
 test_unit_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 test_unit_debug_talk_SOURCES = test/unit/debug_talk.cc tools/debug/gdb_dialogue.cc tools/debug/gdb_inferiors.cc \
-	tools/debug/debug_lines.cc \
+	tools/debug/stop_wish.cc tools/debug/debug_lines.cc \
 	tools/debug/rank_answers.cc tools/debug/rank_board.cc tools/debug/prompt_words.cc tools/debug/line_editor.cc tools/stacks/gdb_text.cc \
 	tools/stacks/shown_text.cc tools/stacks/stack_tree.cc
 test_unit_debug_talk_CPPFLAGS = $(config_test_cppflags) $(LIBEDIT_CFLAGS)

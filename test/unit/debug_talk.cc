@@ -4,6 +4,7 @@
 #include "tools/debug/line_editor.h"
 #include "tools/debug/prompt_words.h"
 #include "tools/debug/rank_board.h"
+#include "tools/debug/stop_wish.h"
 
 #include "test/unit/check.h"
 
@@ -225,6 +226,36 @@ void a_program_that_becomes_another_goes_on(void **) {
     assert_true(events.size() == 2 && events[1].kind == Kind::gone);
 }
 
+// Ctrl-C that comes before gdb has let the process run is for that, with no second one.
+void a_wish_to_stop_waits_for_the_command(void **) {
+    using Act = StopWish::Act;
+    StopWish::Time now{};
+    StopWish wish;
+    GdbDialogue gdb = stopped();
+    assert_true(wish.wanted(gdb, now) == Act::nothing && !wish.is_due()); // it stands, and nothing is under way
+    (void)gdb.ask(5, "print 1");
+    (void)gdb.ask(6, "continue");
+    assert_true(wish.wanted(gdb, now) == Act::nothing && wish.is_due());
+    (void)told(gdb, {"7^done"});
+    assert_true(wish.look(gdb, now) == Act::nothing);
+    (void)told(gdb, {"7^running"});
+    assert_true(wish.look(gdb, now) == Act::stop_process && !wish.is_due());
+    assert_true(wish.look(gdb, now) == Act::nothing); // once
+    assert_true(wish.wanted(gdb, now) == Act::stop_process);
+    // One that takes long is given up, once; what is said later is not meant.
+    gdb = stopped();
+    (void)gdb.ask(5, "call (int)sleep(1000)");
+    (void)wish.wanted(gdb, now);
+    assert_true(wish.look(gdb, now + StopWish::to_let_it_run / 2) == Act::nothing && wish.is_due());
+    assert_true(wish.look(gdb, now + StopWish::to_let_it_run) == Act::interrupt_gdb && !wish.is_due());
+    assert_true(wish.look(gdb, now + 2 * StopWish::to_let_it_run) == Act::nothing);
+    (void)gdb.ask(6, "continue");
+    (void)told(gdb, {"7^error,msg=\"Quit\""});
+    assert_true(wish.look(gdb, now) == Act::nothing);
+    (void)told(gdb, {"7^running"});
+    assert_true(wish.look(gdb, now) == Act::nothing);
+}
+
 void what_is_no_line_of_gdb_changes_nothing(void **) {
     GdbDialogue gdb = stopped();
     std::string write;
@@ -425,6 +456,7 @@ int main() {
         cmocka_unit_test(a_child_is_followed),
         cmocka_unit_test(a_parent_may_be_held_as_well),
         cmocka_unit_test(a_program_that_becomes_another_goes_on),
+        cmocka_unit_test(a_wish_to_stop_waits_for_the_command),
         cmocka_unit_test(what_is_no_line_of_gdb_changes_nothing),
         cmocka_unit_test(events_come_through_short_lines),
         cmocka_unit_test(a_host_names_its_ranks),

@@ -126,7 +126,8 @@ bool DebugTalk::await_answers(const std::vector<Rank> &asked) {
                  !board_.answered() && link_.is_open() && DebugClock::now() < until;)
                 hear(a_moment);
             if (!board_.answered())
-                say_to_user(fmt::format("[{}] no answer yet\n", text_of_ranks(board_.unanswered())));
+                say_to_user(fmt::format("[{}] no answer yet; what runs by it will be stopped\n",
+                                        text_of_ranks(board_.unanswered())));
             return false;
         }
     }

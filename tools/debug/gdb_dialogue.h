@@ -47,6 +47,12 @@ class GdbDialogue {
     // One line of gdb's, without its end; `write` gets what has to be written now.
     std::vector<GdbEvent> on_line(std::string_view line, std::string &write);
     bool runs() const { return runs_; }
+    // The last command that gdb has not answered yet; 0: none.
+    std::uint64_t last_open() const { return waiting_.empty() ? 0 : waiting_.back().id; }
+    // Is there an answer to come to this one, or one before it? Not those of begin().
+    bool owes(std::uint64_t id) const {
+        return !waiting_.empty() && waiting_.front().id > attach_id && waiting_.front().id <= id;
+    }
     // The processes that gdb has hold of, of which the first one may have been let go.
     const GdbInferiors &inferiors() const { return inferiors_; }
 

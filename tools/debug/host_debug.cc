@@ -4,6 +4,7 @@
 #include "common/text/take_until.h"
 #include "tools/debug/debug_lines.h"
 #include "tools/debug/ready_for_debug.h"
+#include "tools/debug/stop_wish.h"
 #include "tools/stacks/debug_rights.h"
 #include "tools/stacks/gdb_process.h"
 #include "tools/stacks/host_stacks.h"
@@ -65,7 +66,8 @@ struct DebuggedRank {
     bool lost = false;
     std::map<pid_t, LookedAt> followed{}; // what else the gdb has hold of
     std::vector<pid_t> held{};            // all that it had, at the last look
-    pid_t told_to_stop = 0;               // by a signal, and it has not stopped yet
+    StopWish wish{};
+    pid_t told_to_stop = 0; // by a signal, and it has not stopped yet
 
     // Nothing: it has ended.
     const LookedAt *of(pid_t pid) const {
@@ -79,6 +81,17 @@ struct DebuggedRank {
             return;
         now->interrupt();
         told_to_stop = now->pid();
+    }
+    void act(StopWish::Act what) {
+        if (what == StopWish::Act::stop_process)
+            stop();
+        else if (what == StopWish::Act::interrupt_gdb)
+            gdb.interrupt();
+    }
+    // It has stopped by something else meanwhile, and would stop once more when it runs again.
+    void take_stop_back() const {
+        if (const auto *told = told_to_stop != 0 ? of(told_to_stop) : nullptr)
+            told->take_stop_back();
     }
     // Takes what gdb has hold of as it is now. What was to stop one that it has let go of is for its child.
     void look_at_inferiors() {
@@ -139,7 +152,9 @@ class HostDebug {
             if (!one.lost && !one.to_write.empty())
                 waits.push_back({one.gdb.input(), POLLOUT, 0});
         }
-        int ready = ::poll(waits.data(), waits.size(), 1000);
+        bool wished = std::any_of(ranks_.begin(), ranks_.end(),
+                                  [](const auto &one) { return !one.second.lost && one.second.wish.is_due(); });
+        int ready = ::poll(waits.data(), waits.size(), wished ? 100 : 1000);
         if (ready > 0 && waits[0].revents != 0) {
             heard_ = StackClock::now();
             read_commands();
@@ -151,6 +166,8 @@ class HostDebug {
         for (auto &[rank, one] : ranks_) {
             if (!one.lost && !one.to_write.empty())
                 write_to(one); // as much as its pipe takes
+            if (!one.lost && one.wish.is_due())
+                one.act(one.wish.look(one.dialogue, StackClock::now()));
         }
         if (StackClock::now() - heard_ > longest_silence)
             over_ = true; // whoever asked is gone, and nobody has said so
@@ -365,8 +382,8 @@ class HostDebug {
                     one.to_write += one.dialogue.ask(command->id, command->text, command->language);
             }
             if (const auto *stop = std::get_if<DebugInterrupt>(&message);
-                stop && !one.lost && one.dialogue.runs() && is_among(stop->ranks, rank))
-                one.stop();
+                stop && !one.lost && is_among(stop->ranks, rank))
+                one.act(one.wish.wanted(one.dialogue, StackClock::now()));
         }
     }
 
@@ -393,12 +410,16 @@ class HostDebug {
         std::size_t begin = 0;
         for (auto end = one.begun.find('\n'); end != one.begun.npos; end = one.begun.find('\n', begin)) {
             std::string_view line = std::string_view(one.begun).substr(begin, end - begin);
-            for (auto &event : one.dialogue.on_line(line, one.to_write))
+            for (auto &event : one.dialogue.on_line(line, one.to_write)) {
+                if (event.kind == GdbEvent::Kind::stopped && event.reason != "signal-received SIGSTOP")
+                    one.take_stop_back();
                 tell(rank, std::move(event));
+            }
             begin = end + 1;
         }
         one.begun.erase(0, begin);
         one.look_at_inferiors();
+        one.act(one.wish.look(one.dialogue, StackClock::now()));
     }
 
     void tell(Rank rank, GdbEvent event) {

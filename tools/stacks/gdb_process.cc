@@ -96,6 +96,11 @@ GdbProcess::~GdbProcess() {
         ::waitpid(pid_, nullptr, 0);
 }
 
+void GdbProcess::interrupt() const {
+    if (pid_ > 0)
+        ::kill(-pid_, SIGINT); // it is not reaped yet; a script around gdb has its group
+}
+
 bool GdbProcess::has_ended(std::chrono::milliseconds patience) const {
     for (auto until = StackClock::now() + patience;; ::poll(nullptr, 0, 2)) {
         siginfo_t ended{};

@@ -32,6 +32,8 @@ class GdbProcess {
     // has ended, for to_let_go and to_be_killed at most: where the kernel does not let it end, nobody can wait for it.
     ~GdbProcess();
 
+    // As Ctrl-C at its prompt: a command that is under way is given up, and a process that it lets run stops.
+    void interrupt() const;
     void close_input() { to_.reset(); }     // of several, before the first one is waited for
     int input() const { return to_.get(); } // does not block
     int output() const { return from_.get(); }
