@@ -149,7 +149,7 @@ void DeskLobbies::hear(Id id) {
     char line[longest_line];
     ssize_t n = ::recv(lobbies_.at(id).channel->get(), line, sizeof line, MSG_DONTWAIT);
     if (n > 0)
-        start_.refused(printable(std::string(line, static_cast<std::size_t>(n)), longest_line));
+        start_.tells(printable(std::string(line, static_cast<std::size_t>(n)), longest_line));
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
         lobbies_.at(id).watch.reset();
 }

@@ -32,7 +32,9 @@ class DeskLobbies {
         const Settings &settings;
         std::string backend;                                 // its name
         std::string program;                                 // pmixhostd
-        std::function<void(const std::string &why)> refused; // for the gate's log: a tool, or what one wanted
+        std::function<void(const std::string &why)> refused; // for the gate's log: a tool, once
+        // Likewise: what a lobby has to say to its user, such as why it does not spawn. As many lines as it likes.
+        std::function<void(const std::string &what)> tells;
         std::function<std::unique_ptr<Authenticator>()> authenticator = nullptr; // null: with munge
         Duration leave_patience = std::chrono::minutes(1); // for one to end: it may wait for the RM, and for its peers
     };

@@ -38,7 +38,8 @@ GateDesk::GateDesk(Start start, SocketOwners owners)
     : start_(std::move(start)), owners_(std::move(owners)),
       visits_(start_.loop, start_.log, start_.settings, start_.module), runs_(start_.loop, start_.log, start_.pmixhost),
       lobbies_({start_.loop, start_.log, start_.settings, start_.module.name, start_.pmixhostd,
-                [this](const std::string &why) { say(start_.channel.get(), "refused " + one_line(why)); }}),
+                [this](const std::string &why) { say(start_.channel.get(), "refused " + one_line(why)); },
+                [this](const std::string &what) { tell(what); }}),
       remote_(start_.loop,
               {[this](RemoteTools::Tool tool) {
                    take_in({{std::move(tool.connection), std::move(tool.address), std::move(tool.first)}, {}});
@@ -195,6 +196,12 @@ void GateDesk::refuse_all(const std::string &why) {
     if (!tools_.empty())
         say(start_.channel.get(), "refused " + one_line(why));
     tools_.clear();
+}
+
+// The gate takes what says more for no desk of its own.
+void GateDesk::tell(const std::string &what) {
+    if (auto missed = lines_.admit(start_.loop.now()))
+        say(start_.channel.get(), fmt::format("tells {}{}", one_line(what), not_logged(*missed)));
 }
 
 void GateDesk::before_waiting() {

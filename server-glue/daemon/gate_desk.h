@@ -9,6 +9,7 @@
 // this one come to visit (desk_visits.h), or have a command run (desk_runs.h). All in the loop's thread.
 #pragma once
 
+#include "common/base/rate_limit.h"
 #include "common/loop/slow_calls.h"
 #include "common/peer/socket_owner.h"
 #include "server-glue/daemon/desk_lobbies.h"
@@ -58,6 +59,7 @@ class GateDesk {
     void settle();
     bool has_lobbies() const;
     void refuse_all(const std::string &why);
+    void tell(const std::string &what);
     void before_waiting();
 
     Start start_;
@@ -73,6 +75,7 @@ class GateDesk {
     TimePoint listed_{};                                        // when the list came, or could not be had
     std::uint64_t given_ = 0, taken_told_ = 0, quiet_told_ = 0; // connections
     EventLoop::Handle watch_, before_waiting_, timer_, again_;
+    RateLimit lines_{20};
     SlowCalls calls_;
 };
 

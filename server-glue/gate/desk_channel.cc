@@ -29,11 +29,13 @@ void hang_up(int connection) {
 }
 
 Result<DeskWord> parse_gate_word(std::string_view word) {
-    constexpr std::string_view took = "took ", quiet = "quiet ", refused = "refused ";
+    constexpr std::string_view took = "took ", quiet = "quiet ", refused = "refused ", tells = "tells ";
     if (word == "ready")
         return DeskWord(DeskReady{});
     if (word.starts_with(refused))
         return DeskWord(DeskRefused{std::string(word.substr(refused.size()))});
+    if (word.starts_with(tells))
+        return DeskWord(DeskTells{std::string(word.substr(tells.size()))});
     bool is_quiet = word.starts_with(quiet);
     if (is_quiet || word.starts_with(took)) {
         std::string_view number = word.substr(is_quiet ? quiet.size() : took.size());

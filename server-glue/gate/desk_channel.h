@@ -7,6 +7,7 @@
 //     took COUNT         so many connections have come
 //     quiet COUNT        none of the COUNT connections that have come is open
 //     refused TEXT       why one was closed; for the log
+//     tells TEXT         what a tool's own server has to say (daemon/desk_lobbies.h); for the log, twenty a minute
 //     failed KIND TEXT   it ends (common/rendezvous/desk_word.h)
 //
 // What a desk says is a user's, and is worth no more: bytes alone are read of it, never a descriptor. Nothing waits.
@@ -42,7 +43,10 @@ struct DeskQuiet {
 struct DeskRefused {
     std::string why;
 };
-using DeskWord = std::variant<DeskReady, DeskTook, DeskQuiet, DeskRefused>;
+struct DeskTells {
+    std::string what;
+};
+using DeskWord = std::variant<DeskReady, DeskTook, DeskQuiet, DeskRefused, DeskTells>;
 // A failure is that of the desk, or says that this is no word of one.
 Result<DeskWord> parse_gate_word(std::string_view word);
 

@@ -332,8 +332,9 @@ void GateServer::on_word(uid_t user) {
     auto word = parse_gate_word(**got);
     TimePoint now = start_.loop.now();
     if (!word)
-        return desk_gone(user, one_line(word.failure().text));
-    bool makes_sense = gate_.counts_word(user);
+        return throw_out(user, one_line(word.failure().text));
+    auto *line = std::get_if<DeskTells>(&*word);
+    bool makes_sense = line ? gate_.counts_line(user, now) : gate_.counts_word(user);
     if (std::holds_alternative<DeskReady>(*word)) {
         makes_sense = makes_sense && gate_.on_ready(user, now);
     } else if (auto *took = std::get_if<DeskTook>(&*word)) {
@@ -343,11 +344,19 @@ void GateServer::on_word(uid_t user) {
             start_.log.info("the desk of uid {} has no tools{}", user, not_logged(*missed));
         makes_sense = makes_sense && gate_.on_quiet(user, quiet->given, now);
     } else if (auto missed = said_.admit(user, now)) {
-        start_.log.warning("tools: refused: uid {}, by the user's desk: {}{}", user,
-                           one_line(std::get<DeskRefused>(*word).why), not_logged(*missed));
+        start_.log.warning("tools: {}uid {}, by the user's desk: {}{}", line ? "" : "refused: ", user,
+                           one_line(line ? line->what : std::get<DeskRefused>(*word).why), not_logged(*missed));
     }
     if (!makes_sense)
-        desk_gone(user, "it says what no desk has to say, or too much: " + one_line(**got));
+        throw_out(user, "it says what no desk has to say, or too much: " + one_line(**got));
+}
+
+// All of the user's tools go with it, so the log has that at any level.
+void GateServer::throw_out(uid_t user, const std::string &why) {
+    if (auto missed = thrown_out_.admit(user, start_.loop.now()))
+        start_.log.warning("the desk of uid {} is given up, and its tools with it: {}{}", user, why,
+                           not_logged(*missed));
+    desk_gone(user, why);
 }
 
 void GateServer::desk_gone(uid_t user, const std::string &why) {

@@ -80,6 +80,7 @@ class GateServer {
     bool hand_over(ToolGate::Id id, uid_t user);
     void refuse(ToolGate::Id id, uid_t user, const std::string &why);
     void on_word(uid_t user);
+    void throw_out(uid_t user, const std::string &why);
     void desk_gone(uid_t user, const std::string &why);
 
     Start start_;
@@ -95,7 +96,7 @@ class GateServer {
     VisitLimits limits_;
     std::map<uid_t, Desk> desks_;
     ToolGate::Id next_id_ = 1;
-    UserLines refused_, said_;
+    UserLines refused_, said_, thrown_out_;
     UserLines visits_;          // of which each user may have as many as lines
     RateLimit roots_, nobodys_; // lines of the log
     EventLoop::Handle watch_, timer_, before_waiting_, starter_watch_, look_again_;

@@ -67,6 +67,7 @@ void ToolGate::need_desk(uid_t user, User &of, TimePoint now) {
     of.desk = Desk::starting;
     of.deadline = now + limits_.patience;
     of.given = of.taken = of.words = 0;
+    of.lines = RateLimit(most_lines);
     of.idle_since = TimePoint::max();
     port_.start_desk(user);
 }
@@ -139,6 +140,11 @@ bool ToolGate::on_quiet(uid_t user, std::uint64_t given, TimePoint now) {
 bool ToolGate::counts_word(uid_t user) {
     auto found = users_.find(user);
     return found != users_.end() && ++found->second.words <= words_at_start + words_of_connection * found->second.given;
+}
+
+bool ToolGate::counts_line(uid_t user, TimePoint now) {
+    auto found = users_.find(user);
+    return found != users_.end() && found->second.lines.admit(now);
 }
 
 void ToolGate::on_desk_gone(uid_t user, const std::string &why, TimePoint now) {

@@ -11,6 +11,7 @@
 // Pure: no sockets, no clock. The functions of the port may be called from within each call, and must not call back.
 #pragma once
 
+#include "common/base/rate_limit.h"
 #include "common/base/result.h"
 #include "common/loop/event_loop.h"
 
@@ -53,8 +54,11 @@ class ToolGate {
     bool on_taken(uid_t user, std::uint64_t given, TimePoint now);
     // Of the connections that it was given none is open; `given` of them have come to it.
     bool on_quiet(uid_t user, std::uint64_t given, TimePoint now);
-    // Any of its words, beside the others. False: it has said more than the connections that it was given explain.
+    // Any of these words, or why it has refused a connection, beside the others. False: it has said more than the
+    // connections that it was given explain.
     bool counts_word(uid_t user);
+    // A line that it has for the log, which no connection explains. False: more than a desk may say in a minute.
+    bool counts_line(uid_t user, TimePoint now);
     void on_desk_gone(uid_t user, const std::string &why, TimePoint now);
 
     TimePoint next_time() const;
@@ -65,6 +69,9 @@ class ToolGate {
 
   private:
     enum class Desk { none, starting, ready };
+    // In a minute. A desk sends twenty; but what it has sent while the gate stood still comes at once, as much as a
+    // socket holds.
+    static constexpr std::size_t most_lines = 300;
     struct Waiting {
         TimePoint deadline;
         bool allowed = false; // else the rules are asked
@@ -75,6 +82,7 @@ class ToolGate {
         TimePoint deadline = TimePoint::max(); // of one that starts, or has not taken what it was given
         std::uint64_t given = 0, taken = 0;    // by this desk
         std::uint64_t words = 0;               // of it
+        RateLimit lines{most_lines};           // of it
         TimePoint idle_since = TimePoint::max();
         TimePoint second{}; // the beginning of the one in which `this_second` have come
         std::size_t this_second = 0;

@@ -156,7 +156,7 @@ struct Fixture {
     Log log{2, LogLevel::error, "desk_lobbies"};
     Settings settings;
     std::string directory;
-    std::vector<std::string> refused; // without "pid N"
+    std::vector<std::string> refused, told; // without "pid N"
     std::vector<pid_t> pids;
     std::optional<DeskLobbies> lobbies;
     EventLoop::Handle tidy;
@@ -171,12 +171,13 @@ struct Fixture {
         settings.directory_base = directory;
         settings.transport_interfaces = {"lo"};
         lobbies.emplace(DeskLobbies::Start{*loop, log, settings, how, program,
-                                           [this](const std::string &why) {
+                                           [this](const std::string &why) { refused.push_back(why); },
+                                           [this](const std::string &what) {
                                                int pid = 0;
-                                               if (std::sscanf(why.c_str(), "pid %d", &pid) == 1)
+                                               if (std::sscanf(what.c_str(), "pid %d", &pid) == 1)
                                                    pids.push_back(pid);
                                                else
-                                                   refused.push_back(why);
+                                                   told.push_back(what);
                                            },
                                            [] { return make_secret_authenticator(secret); }, patience});
         tidy = loop->before_waiting([this] { lobbies->tidy(); });
@@ -287,10 +288,11 @@ void what_a_lobby_tells_comes_as_printable_text(void **) {
     Fixture f("tells");
     Tool tool = f.come();
     f.serves(tool);
-    run_until(*f.loop, [&] { return f.refused.size() == 2; });
-    assert_null(std::strpbrk(f.refused[0].c_str(), "\n\x1b"));
-    assert_non_null(std::strstr(f.refused[0].c_str(), "red"));
-    assert_true(f.refused[1].size() <= 4096 + 3);
+    run_until(*f.loop, [&] { return f.told.size() == 2; });
+    assert_null(std::strpbrk(f.told[0].c_str(), "\n\x1b"));
+    assert_non_null(std::strstr(f.told[0].c_str(), "red"));
+    assert_true(f.told[1].size() <= 4096 + 3);
+    assert_true(f.refused.empty());
 }
 
 void a_killed_lobby_leaves_no_directory(void **) {

@@ -8,6 +8,8 @@
 #include "test/unit/run_until.h"
 
 #include <atomic>
+#include <cstring>
+#include <filesystem>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <thread>
@@ -48,7 +50,8 @@ struct Fixture {
         module.call_step = nobody_is_called;
     }
     Result<std::unique_ptr<GateDesk>> open() {
-        return GateDesk::open({*loop, log, settings, std::move(desk_end), module, [this] { ended = true; }});
+        return GateDesk::open({*loop, log, settings, std::move(desk_end), module, [this] { ended = true; },
+                               pmixhost_path(), std::filesystem::read_symlink("/proc/self/exe")});
     }
     // A connection of a tool of this user, handed over.
     void hand_over_tool() {
@@ -164,6 +167,50 @@ void a_visitor_may_leave_while_the_job_is_looked_for(void **) {
     }
 }
 
+// A lobby that has something to say before it ends, which is not what it is called with.
+constexpr int lobby_channel = 3;
+int be_talkative_lobby() {
+    for (int i = 0; i < 50; ++i) {
+        std::string line = fmt::format("line {}", i);
+        if (::send(lobby_channel, line.data(), line.size(), MSG_NOSIGNAL) < 0)
+            return 1;
+    }
+    char byte;
+    while (::recv(lobby_channel, &byte, 1, 0) > 0)
+        continue;
+    return 0;
+}
+
+Result<std::vector<std::string>> no_steps() {
+    return std::vector<std::string>();
+}
+Result<std::unique_ptr<RmBackend>> no_lobby(BackendContext) {
+    return error(ErrorKind::unsupported, "none is made here");
+}
+
+void what_a_lobby_says_is_told_twenty_times_a_minute(void **) {
+    Fixture f;
+    f.module.own_steps = no_steps;
+    f.module.create_lobby = no_lobby;
+    auto desk = f.open();
+    assert_true(desk.ok());
+    f.await_word("ready");
+    f.hand_over_tool();
+    f.await_word("tells line 0");
+    int told = 1;
+    run_until(*f.loop, [&] {
+        auto word = receive_word(f.gate.get());
+        assert_true(word.ok());
+        told += *word && (*word)->starts_with("tells ");
+        return told >= 20;
+    });
+    for (int turn = 0; turn < 100; ++turn)
+        run_until(*f.loop, [] { return true; });
+    while (auto word = *receive_word(f.gate.get()))
+        told += word->starts_with("tells ");
+    assert_int_equal(told, 20);
+}
+
 void it_ends_with_its_channel(void **) {
     Fixture f;
     auto desk = f.open();
@@ -174,13 +221,16 @@ void it_ends_with_its_channel(void **) {
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+    if (argc > 1 && std::strcmp(argv[1], "--lobby") == 0)
+        return be_talkative_lobby();
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_keeps_it_from_serving_reaches_the_gate),
         cmocka_unit_test(a_list_that_fails_is_asked_for_once_a_second),
         cmocka_unit_test(a_visitor_is_who_the_kernel_says),
         cmocka_unit_test(a_run_is_for_who_the_kernel_says),
         cmocka_unit_test(a_visitor_may_leave_while_the_job_is_looked_for),
+        cmocka_unit_test(what_a_lobby_says_is_told_twenty_times_a_minute),
         cmocka_unit_test(it_ends_with_its_channel),
     };
     return cmocka_run_group_tests_name("a desk of the gate", tests, nullptr, nullptr);

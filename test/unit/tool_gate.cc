@@ -258,6 +258,27 @@ void a_desk_that_says_what_none_says_is_found_out(void **) {
     assert_false(f.gate.counts_word(8));
 }
 
+void lines_for_the_log_are_bounded_by_time(void **) {
+    Fixture f;
+    assert_false(f.gate.counts_line(7, f.now));
+    f.come(7);
+    assert_true(f.gate.on_ready(7, f.now));
+    for (int minute = 0; minute < 60; ++minute) {
+        for (int i = 0; i < 20; ++i)
+            assert_true(f.gate.counts_line(7, f.now));
+        f.now += 1min;
+    }
+    int borne = 0;
+    while (f.gate.counts_line(7, f.now) && borne < 10000)
+        ++borne;
+    assert_true(borne >= 20 && borne < 1000);
+    // The words that a connection explains are others; and the next desk begins anew.
+    assert_true(f.gate.counts_word(7));
+    f.gate.on_desk_gone(7, "", f.now);
+    f.come(7);
+    assert_true(f.gate.counts_line(7, f.now));
+}
+
 std::size_t open_descriptors() {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
@@ -323,6 +344,7 @@ void words_of_desks(void **) {
     assert_int_equal(std::get<DeskQuiet>(*word("quiet 12")).given, 12);
     assert_int_equal(std::get<DeskTook>(*word("took 3")).given, 3);
     assert_string_equal(std::get<DeskRefused>(*word("refused a b")).why.c_str(), "a b");
+    assert_string_equal(std::get<DeskTells>(*word("tells a b")).what.c_str(), "a b");
     assert_true(word("failed denied no").failure().kind == ErrorKind::denied);
     for (const char *bad :
          {"", "ready ", "took", "took x", "quiet ", "quiet -1", "quiet 1 ", "quiet 99999999999999999999", "serving x"})
@@ -346,6 +368,7 @@ int main() {
         cmocka_unit_test(a_desk_that_hangs_has_to_leave),
         cmocka_unit_test(a_desk_that_takes_no_more_costs_the_tool),
         cmocka_unit_test(a_desk_that_says_what_none_says_is_found_out),
+        cmocka_unit_test(lines_for_the_log_are_bounded_by_time),
         cmocka_unit_test(descriptors_that_nobody_wants_do_not_stay),
         cmocka_unit_test(the_log_has_lines_for_each_user),
         cmocka_unit_test(words_of_desks),
