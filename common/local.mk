@@ -25,7 +25,7 @@ common_libcommon_files = \
 	common/peer/stranger_limits.h \
 	common/base/log.h common/base/log.cc \
 	common/job/process_set.h common/job/process_set.cc \
-	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/rendezvous_files.cc \
+	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/unserved_step.h common/rendezvous/rendezvous_files.cc \
 	common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/own_keys.h common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
 	common/job/rank_ranges.h common/job/rank_ranges.cc \
 	common/job/rank_runs.h common/job/rank_runs.cc \

@@ -121,7 +121,7 @@ void GateDesk::on_steps(const Result<std::vector<std::string>> &steps) {
     if (!steps)
         return refuse_all(steps.failure().text);
     // One that ends keeps its tools until its daemon has gone.
-    for (const auto &gone : choice_.on_list(*steps, busy_steps()))
+    for (const auto &gone : choice_.on_list(*steps, busy_steps(), start_.loop.now()))
         servers_.erase(gone);
     call_steps();
     settle();
@@ -154,14 +154,14 @@ void GateDesk::open_step(const std::string &step) {
                                   },
                                   [this, step](const Error &why) {
                                       servers_.erase(step);
-                                      choice_.on_failure(step, why);
+                                      choice_.on_failure(step, why, start_.loop.now());
                                       call_steps();
                                       settle();
                                   }});
     if (desk)
         servers_[step] = std::move(*desk);
     else
-        choice_.on_failure(step, desk.failure());
+        choice_.on_failure(step, desk.failure(), start_.loop.now());
 }
 
 void GateDesk::settle() {

@@ -1,6 +1,8 @@
 // See step_choice.h.
 #include "server-glue/tool_access/step_choice.h"
 
+#include "common/rendezvous/unserved_step.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -17,8 +19,8 @@ std::vector<std::string> StepChoice::serving() const {
     return names;
 }
 
-std::vector<std::string> StepChoice::on_list(const std::vector<std::string> &running,
-                                             const std::set<std::string> &busy) {
+std::vector<std::string> StepChoice::on_list(const std::vector<std::string> &running, const std::set<std::string> &busy,
+                                             TimePoint now) {
     std::vector<std::string> gone;
     too_many_ = running.size() > most;
     for (const auto &[name, step] : steps_) {
@@ -29,7 +31,7 @@ std::vector<std::string> StepChoice::on_list(const std::vector<std::string> &run
         steps_.erase(name);
     for (const auto &name : too_many_ ? std::vector<std::string>() : running) {
         Step &step = steps_[name];
-        if (step.state == State::failed && step.why.kind != ErrorKind::unsupported)
+        if (step.state == State::failed && now >= step.next)
             step.state = State::listed;
     }
     return gone;
@@ -72,12 +74,16 @@ void StepChoice::on_late() {
 
 void StepChoice::on_serving(const std::string &step) {
     if (auto found = steps_.find(step); found != steps_.end())
-        found->second = {State::serving, {}, false};
+        found->second = {State::serving};
 }
 
-void StepChoice::on_failure(const std::string &step, const Error &why) {
-    if (auto found = steps_.find(step); found != steps_.end())
-        found->second = {State::failed, why, why.kind != ErrorKind::denied && why.kind != ErrorKind::unsupported};
+void StepChoice::on_failure(const std::string &step, const Error &why, TimePoint now) {
+    auto found = steps_.find(step);
+    if (found == steps_.end())
+        return;
+    unsigned unserved = why.kind == ErrorKind::unsupported ? found->second.unserved + 1 : 0;
+    found->second = {State::failed, why, why.kind != ErrorKind::denied, unserved,
+                     unserved == 0 ? now : now + unserved_wait(unserved)};
 }
 
 std::optional<Result<std::string>> StepChoice::choice() const {

@@ -3,13 +3,15 @@
 // readily as the right one.
 //
 // Steps are called to find out, a few at a time, until two serve: then none is taken, however many others do. Who has
-// answered is not called again while it runs, nor who is served by no pmixhost; who was not reached, or has refused, is
-// when the steps are listed next. Nobody waits for one that did not answer before, where another one serves.
+// answered is not called again while it runs; who was not reached, or has refused, is when the steps are listed next.
+// One that no pmixhost serves may only be starting, and is called again after a while (unserved_step.h). Nobody waits
+// for one that did not answer before, where another one serves.
 //
-// Pure.
+// Pure: the caller has the clock.
 #pragma once
 
 #include "common/base/result.h"
+#include "common/loop/event_loop.h"
 
 #include <map>
 #include <optional>
@@ -25,7 +27,8 @@ class StepChoice {
     static constexpr std::size_t at_once = 8; // are called
     // Those that run now, and those of which tools are connected, which stay meanwhile. Returns those that have gone,
     // of which nothing more may come.
-    std::vector<std::string> on_list(const std::vector<std::string> &running, const std::set<std::string> &busy = {});
+    std::vector<std::string> on_list(const std::vector<std::string> &running, const std::set<std::string> &busy,
+                                     TimePoint now);
     // Whom to call now: each is to be answered by one of the next two, once.
     std::vector<std::string> to_call();
     // Those that serve beyond the two that show that there are several, and of which no tool is connected: nothing more
@@ -35,7 +38,7 @@ class StepChoice {
     void on_late();
     void on_serving(const std::string &step);
     // Also of one that has served, and does no longer.
-    void on_failure(const std::string &step, const Error &why);
+    void on_failure(const std::string &step, const Error &why, TimePoint now);
 
     // The step, or why there is none, for the user. Nothing: not all have answered.
     std::optional<Result<std::string>> choice() const;
@@ -44,8 +47,10 @@ class StepChoice {
     enum class State { listed, called, serving, failed };
     struct Step {
         State state = State::listed;
-        Error why;
-        bool in_vain = false; // it was called, and did not answer
+        Error why{};
+        bool in_vain = false;  // it was called, and did not answer, or not as one that serves
+        unsigned unserved = 0; // times, one after the other, that no pmixhost served it
+        TimePoint next{};      // when that is asked again
     };
     std::vector<std::string> serving() const;
 

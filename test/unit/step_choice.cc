@@ -6,14 +6,23 @@
 #include <algorithm>
 
 using namespace pmixhost;
+using namespace std::chrono_literals;
 
 namespace {
 
 const Error not_ours = error(ErrorKind::unsupported, "no pmixhost of yours serves it");
 using Steps = std::vector<std::string>;
 
+struct Choice : StepChoice {
+    TimePoint now{};
+    Steps on_list(const Steps &running, const std::set<std::string> &busy = {}) {
+        return StepChoice::on_list(running, busy, now);
+    }
+    void on_failure(const std::string &step, const Error &why) { StepChoice::on_failure(step, why, now); }
+};
+
 void the_only_one_is_taken(void **) {
-    StepChoice choice;
+    Choice choice;
     choice.on_list({"1.0"});
     assert_true(choice.to_call() == Steps{"1.0"});
     assert_true(choice.to_call().empty());
@@ -23,19 +32,52 @@ void the_only_one_is_taken(void **) {
 }
 
 void what_no_pmixhost_serves_does_not_count(void **) {
-    StepChoice choice;
+    Choice choice;
     choice.on_list({"1.0", "2.0"});
     choice.to_call();
     choice.on_serving("2.0");
     assert_false(choice.choice().has_value());
     choice.on_failure("1.0", not_ours);
     assert_string_equal((**choice.choice()).c_str(), "2.0");
-    choice.on_list({"1.0", "2.0"}); // and is not called again
+    choice.on_list({"1.0", "2.0"}); // and is not called again at once
     assert_true(choice.to_call().empty());
 }
 
+// Until its daemon listens, a step looks like one that no pmixhost serves.
+void one_that_only_starts_is_called_again(void **) {
+    Choice choice;
+    choice.on_list({"1.0"});
+    choice.to_call();
+    choice.on_failure("1.0", not_ours);
+    assert_true(choice.choice()->failure().kind == ErrorKind::not_found);
+    choice.now += 9s;
+    choice.on_list({"1.0"});
+    assert_true(choice.to_call().empty());
+    choice.now += 1s;
+    choice.on_list({"1.0"});
+    assert_true(choice.to_call() == Steps{"1.0"});
+    assert_false(choice.choice().has_value()); // there is no other
+    choice.on_serving("1.0");
+    assert_string_equal((**choice.choice()).c_str(), "1.0");
+    // One that is none of ours is called less and less, and keeps nobody from the one that serves.
+    int calls = 0;
+    choice.on_list({"1.0", "2.0"});
+    choice.to_call();
+    choice.on_failure("2.0", not_ours);
+    for (int second = 0; second < 3600; ++second) {
+        choice.now += 1s;
+        choice.on_list({"1.0", "2.0"});
+        auto called = choice.to_call();
+        assert_string_equal((**choice.choice()).c_str(), "1.0");
+        calls += !called.empty();
+        for (const auto &each : called)
+            choice.on_failure(each, not_ours);
+    }
+    assert_in_range(calls, 10, 20);
+}
+
 void of_several_none_is_taken(void **) {
-    StepChoice choice;
+    Choice choice;
     choice.on_list({"1.0", "2.0", "3.0"});
     choice.to_call();
     choice.on_serving("1.0");
@@ -56,7 +98,7 @@ void of_several_none_is_taken(void **) {
 }
 
 void without_one_it_says_why(void **) {
-    StepChoice choice;
+    Choice choice;
     choice.on_list({});
     assert_true(choice.choice()->failure().kind == ErrorKind::not_found);
     choice.on_list({"1.0", "2.0"});
@@ -69,7 +111,7 @@ void without_one_it_says_why(void **) {
 }
 
 void one_that_ends_is_not_the_choice(void **) {
-    StepChoice choice;
+    Choice choice;
     choice.on_list({"1.0"});
     choice.to_call();
     choice.on_serving("1.0");
@@ -81,7 +123,7 @@ void one_that_ends_is_not_the_choice(void **) {
 }
 
 void few_are_called_at_once_and_many_not_at_all(void **) {
-    StepChoice choice;
+    Choice choice;
     Steps many;
     for (std::size_t i = 0; i < StepChoice::most; ++i)
         many.push_back(std::to_string(i));
@@ -97,7 +139,7 @@ void few_are_called_at_once_and_many_not_at_all(void **) {
 }
 
 void many_steps_cut_no_tool_that_is_connected(void **) {
-    StepChoice choice;
+    Choice choice;
     choice.on_list({"a", "b"});
     choice.to_call();
     choice.on_serving("a");
@@ -118,7 +160,7 @@ void many_steps_cut_no_tool_that_is_connected(void **) {
 }
 
 void one_that_does_not_answer_keeps_no_other_from_being_taken(void **) {
-    StepChoice choice;
+    Choice choice;
     choice.on_list({"1.0", "2.0"});
     choice.to_call();
     choice.on_serving("1.0");
@@ -149,7 +191,7 @@ void one_that_does_not_answer_keeps_no_other_from_being_taken(void **) {
 }
 
 void those_that_did_not_answer_are_called_last(void **) {
-    StepChoice choice;
+    Choice choice;
     Steps silent;
     for (std::size_t i = 0; i < StepChoice::at_once; ++i)
         silent.push_back(std::to_string(i));
@@ -163,7 +205,7 @@ void those_that_did_not_answer_are_called_last(void **) {
 }
 
 void two_that_serve_are_enough(void **) {
-    StepChoice choice;
+    Choice choice;
     Steps many;
     for (std::size_t i = 10; i < 30; ++i)
         many.push_back(std::to_string(i));
@@ -188,6 +230,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_only_one_is_taken),
         cmocka_unit_test(what_no_pmixhost_serves_does_not_count),
+        cmocka_unit_test(one_that_only_starts_is_called_again),
         cmocka_unit_test(of_several_none_is_taken),
         cmocka_unit_test(without_one_it_says_why),
         cmocka_unit_test(many_steps_cut_no_tool_that_is_connected),

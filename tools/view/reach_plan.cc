@@ -2,6 +2,7 @@
 #include "tools/view/reach_plan.h"
 
 #include "common/rendezvous/desk_word.h"
+#include "common/rendezvous/unserved_step.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ void ReachPlan::failed(const std::string &step, const Error &why, Time now) {
         failure.next = Time::max();
         break;
     case ErrorKind::unsupported:
-        failure.next = now + std::min(longest_wait, first_wait * (1 << std::min(failure.times - 1, 8u)));
+        failure.next = now + unserved_wait(failure.times);
         break;
     default:
         failure.next = now + next_wait;

@@ -14,9 +14,8 @@ namespace pmixhost {
 class ReachPlan {
   public:
     using Time = std::chrono::steady_clock::time_point;
-    // A step that no pmixhost serves may only be starting: it is tried again after this, then twice this, and so on.
-    static constexpr std::chrono::seconds first_wait{10}, longest_wait{300};
-    // One that was not reached for another reason. The rules of one that refused hold as long as it runs.
+    // When one that was not reached is tried again; where no pmixhost serves it, unserved_step.h says that. The rules
+    // of one that refused hold as long as it runs.
     static constexpr std::chrono::seconds next_wait{30};
 
     // Those of `steps` that are to be tried now; `steps` are all that run and are not reached. What is known of others
