@@ -1,6 +1,7 @@
 // See desk_channel.h.
 #include "server-glue/gate/desk_channel.h"
 
+#include "common/base/hurry.h"
 #include "common/rendezvous/desk_word.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace pmixhost {
 
 Result<std::optional<std::string>> receive_word(int channel) {
     char bytes[longest_desk_word];
+    Hurry hurry; // who says it may have sent something along that takes its time to be dropped
     ssize_t there = ::recv(channel, bytes, sizeof bytes, MSG_DONTWAIT);
     if (there < 0 && (errno == EAGAIN || errno == EINTR))
         return {std::nullopt};

@@ -26,7 +26,8 @@ namespace pmixhost {
 inline constexpr auto tool_word = "t", remote_tool_word = "r";
 inline constexpr std::size_t longest_desk_word = longest_with_descriptor;
 
-// The same as receive_descriptor() for bytes; descriptors that come with them do not get into this process.
+// The same as receive_descriptor() for bytes; descriptors that come with them do not get into this process, and cost no
+// time, whatever they are.
 Result<std::optional<std::string>> receive_word(int channel);
 // False: it did not fit, and is dropped.
 bool say(int channel, const std::string &word);

@@ -53,7 +53,7 @@ class GateServer {
         std::string from;             // of a tool on another host: its address
     };
     struct Desk {
-        UniqueFd channel;
+        StrangerFd channel; // a user's, who may have sent descriptors along (common/base/hurry.h)
         EventLoop::Handle watch;
     };
     GateServer(Start start, SocketOwners owners);

@@ -7,6 +7,7 @@
 #include "server-glue/gate/desk_channel.h"
 
 #include "test/unit/check.h"
+#include "test/unit/lingering.h"
 #include "test/unit/run_until.h"
 
 #include <cstring>
@@ -142,7 +143,8 @@ struct Fixture {
 
 bool has_ended(const UniqueFd &channel) {
     char byte;
-    return ::recv(channel.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+    ssize_t there = ::recv(channel.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+    return there == 0 || (there < 0 && errno == ECONNRESET); // the latter where something was unread
 }
 
 void what_a_lobby_tells_costs_no_tool(void **) {
@@ -176,12 +178,35 @@ void a_desk_that_is_given_up_is_a_warning(void **) {
     assert_int_equal(Fixture::lines_with(f.logged(), "is given up, and its tools with it: it says what no desk"), 1);
 }
 
+// What a desk sends along is given up in the gate's thread (common/base/hurry.h).
+void what_lingers_keeps_no_other_waiting(void **) {
+    Fixture f;
+    UniqueFd tool = f.come(), desk = f.desk();
+    assert_true(f.await(desk).fd.get() >= 0);
+    auto send_along = [&](const char *word) {
+        Lingering lingering;
+        assert_true(send_descriptor(desk.get(), word, lingering.end.get()).ok());
+        lingering.end.reset(); // the message has another one, which is the last
+        return lingering;
+    };
+    auto begun = std::chrono::steady_clock::now();
+    Lingering with_a_word = send_along("took 1");
+    f.logged();
+    assert_false(has_ended(desk));
+    // That ends it, and the next ones are there unread.
+    Lingering with_nonsense = send_along("nonsense"), unread = send_along("took 2"), another = send_along("took 3");
+    run_until(
+        *f.loop, [&] { return has_ended(desk); }, 25s);
+    assert_true(std::chrono::steady_clock::now() - begun < 25s);
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_a_lobby_tells_costs_no_tool),
         cmocka_unit_test(a_desk_that_is_given_up_is_a_warning),
+        cmocka_unit_test(what_lingers_keeps_no_other_waiting),
     };
     return cmocka_run_group_tests_name("the gate's server", tests, nullptr, nullptr);
 }
