@@ -90,7 +90,10 @@ Result<GateRules::Given> GateRules::decide(const policy::Person &asker, const po
         decision = from_anywhere_here(request, question.action);
         given = Given::action;
     }
-    if (auto missed = lines_.admit(asker.uid, loop_.now())) {
+    // Outside of what the lines of own tools use up: who comes to others' jobs is to be found in the log.
+    if (decision.allowed && of_others) {
+        log_.warning("{}", policy::log_line(request, decision));
+    } else if (auto missed = lines_.admit(asker.uid, loop_.now())) {
         std::string line = policy::log_line(request, decision) + not_logged(*missed);
         if (decision.allowed)
             log_.info("{}", line);

@@ -205,7 +205,7 @@ void GateServer::take_visitor(Coming coming, GateRules::Given given) {
     if (given == GateRules::Given::action)
         judged.run = std::move(visitor.wish.run);
     if (judged.run) // a few a minute of each user: visits_
-        start_.log.info("for uid {}, pid {}, the desk of uid {} is to run: {}", visitor.asker, visitor.pid, owner,
+        start_.log.warning("for uid {}, pid {}, the desk of uid {} is to run: {}", visitor.asker, visitor.pid, owner,
                         text_of(*judged.run, judged.job));
     waiting_[id] = {std::move(visitor.connection), visit_word(judged), visitor.asker, ""};
     if (gate_.arrived(id, owner, start_.loop.now()))

@@ -94,6 +94,21 @@ void who_has_everything_visits(void **) {
     expect(f.judge(Action::control), "everything");
 }
 
+// At the level that a log has by default, and whatever else who comes has filled it with.
+void who_is_let_in_to_jobs_of_others_is_in_the_log(void **) {
+    Fixture f({"allow observe by 1 to jobs of 1 from here", "allow everything by 1 to jobs of 2 from here",
+               "allow observe by 1 to jobs of 3 from here"});
+    f.log->set_level(LogLevel::warning);
+    for (int i = 0; i < 40; ++i)
+        expect(f.judge(std::nullopt, asks, asks), "everything");
+    assert_string_equal(f.last_line().c_str(), "");
+    expect(f.judge(std::nullopt), "everything");
+    assert_non_null(strstr(f.last_line().c_str(), "tools: allowed: uid 1, pid 77,"));
+    assert_non_null(strstr(f.last_line().c_str(), "of job 12.0 of uid 2, by FILE:2"));
+    expect(f.judge(Action::observe, asks, 3), "action");
+    assert_non_null(strstr(f.last_line().c_str(), "observe of job 12.0 of uid 3, by FILE:3"));
+}
+
 void the_first_rule_that_matches_counts(void **) {
     Fixture f({"deny control by 1 to jobs of 2 from anywhere", "allow everything by 1 to jobs of anyone from here"});
     expect(f.judge(std::nullopt), "refused");
@@ -145,9 +160,13 @@ void where_who_asks_is_counts(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(who_has_some_actions_may_have_these), cmocka_unit_test(who_has_everything_visits),
-        cmocka_unit_test(the_first_rule_that_matches_counts),  cmocka_unit_test(another_network_gives_nothing),
-        cmocka_unit_test(who_is_not_known_gets_nothing),       cmocka_unit_test(where_who_asks_is_counts),
+        cmocka_unit_test(who_has_some_actions_may_have_these),
+        cmocka_unit_test(who_has_everything_visits),
+        cmocka_unit_test(who_is_let_in_to_jobs_of_others_is_in_the_log),
+        cmocka_unit_test(the_first_rule_that_matches_counts),
+        cmocka_unit_test(another_network_gives_nothing),
+        cmocka_unit_test(who_is_not_known_gets_nothing),
+        cmocka_unit_test(where_who_asks_is_counts),
     };
     return cmocka_run_group_tests_name("the gate's rules", tests, nullptr, nullptr);
 }
