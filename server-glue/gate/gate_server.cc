@@ -206,7 +206,7 @@ void GateServer::take_visitor(Coming coming, GateRules::Given given) {
         judged.run = std::move(visitor.wish.run);
     if (judged.run) // a few a minute of each user: visits_
         start_.log.warning("for uid {}, pid {}, the desk of uid {} is to run: {}", visitor.asker, visitor.pid, owner,
-                        text_of(*judged.run, judged.job));
+                           text_of(*judged.run, judged.job));
     waiting_[id] = {std::move(visitor.connection), visit_word(judged), visitor.asker, ""};
     if (gate_.arrived(id, owner, start_.loop.now()))
         gate_.judged(id, owner, {}, start_.loop.now());
@@ -216,6 +216,8 @@ void GateServer::reload() {
     rules_.reload(start_.config, [this](const Settings &settings) {
         gate_.set_limits(limits_of(settings));
         limits_.set_desks(settings.gate_max_desks);
+        if (auto level = parse_log_level(settings.log_level))
+            start_.log.set_level(*level);
     });
 }
 

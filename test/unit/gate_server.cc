@@ -178,6 +178,19 @@ void a_desk_that_is_given_up_is_a_warning(void **) {
     assert_int_equal(Fixture::lines_with(f.logged(), "is given up, and its tools with it: it says what no desk"), 1);
 }
 
+void a_configuration_that_is_read_again_says_what_is_logged(void **) {
+    Fixture f;
+    for (const char *level : {"info", "error"}) {
+        std::ofstream(f.config) << "[log]\nlevel = \"" << level << "\"\n";
+        auto wanted = parse_log_level(level);
+        f.gate->reload();
+        run_until(*f.loop, [&] {
+            bool more = f.log->enabled(LogLevel::info), any = f.log->enabled(LogLevel::warning);
+            return *wanted == LogLevel::info ? more : !any;
+        });
+    }
+}
+
 // What a desk sends along is given up in the gate's thread (common/base/hurry.h).
 void what_lingers_keeps_no_other_waiting(void **) {
     Fixture f;
@@ -207,6 +220,7 @@ int main() {
         cmocka_unit_test(what_a_lobby_tells_costs_no_tool),
         cmocka_unit_test(a_desk_that_is_given_up_is_a_warning),
         cmocka_unit_test(what_lingers_keeps_no_other_waiting),
+        cmocka_unit_test(a_configuration_that_is_read_again_says_what_is_logged),
     };
     return cmocka_run_group_tests_name("the gate's server", tests, nullptr, nullptr);
 }
