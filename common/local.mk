@@ -49,6 +49,7 @@ common_libcommon_files = \
 	common/process/process_stat.h common/process/process_stat.cc \
 	common/process/memory_use.h common/process/memory_use.cc common/process/topology.h common/process/topology.cc \
 	common/process/topology_file.h common/process/topology_file.cc \
+	common/process/program_beside.h common/process/program_beside.cc \
 	common/process/program_look.h common/process/program_look.cc \
 	common/base/hurry.h common/base/hurry.cc common/base/unique_fd.h \
 	common/transport/authenticator.h common/transport/authenticator.cc \

@@ -46,7 +46,6 @@ plugins_slurm_backend_slurm_files = \
 	plugins/slurm/steps/spawn_command.h plugins/slurm/steps/spawn_command.cc \
 	plugins/slurm/backend/call_step.h plugins/slurm/backend/call_step.cc \
 	plugins/slurm/backend/lobby.h plugins/slurm/backend/lobby.cc \
-	plugins/slurm/backend/own_program.h plugins/slurm/backend/own_program.cc \
 	plugins/slurm/backend/own_steps.h plugins/slurm/backend/own_steps.cc \
 	plugins/slurm/backend/output_frames.h plugins/slurm/backend/output_frames.cc \
 	plugins/slurm/backend/session_contact.h plugins/slurm/backend/session_contact.cc \

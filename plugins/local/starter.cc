@@ -2,10 +2,10 @@
 #include "plugins/local/starter.h"
 
 #include "common/base/small_file.h"
+#include "common/process/program_beside.h"
 #include "common/start/spawn_channel.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -108,11 +108,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
         context.tmpdir = *tmpdir;
     if (auto config = document.text("config"))
         context.config = *config;
-    std::error_code failed;
-    auto daemon = std::filesystem::read_symlink("/proc/self/exe", failed);
-    if (failed)
-        return system_error("/proc/self/exe", failed.value());
-    context.task_program = (daemon.parent_path() / "pmixhost-task").string();
+    context.task_program = program_beside("pmixhost-task");
     for (char **variable = environ; *variable; ++variable)
         context.environment.emplace_back(*variable);
     SpawnSite site;

@@ -37,12 +37,6 @@ std::string not_served(const std::string &why) {
 
 } // namespace
 
-std::string pmixhostd_itself() {
-    std::error_code failed;
-    auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
-    return failed ? PMIXHOST_LIBEXECDIR "/pmixhostd" : path.string();
-}
-
 void DeskLobbies::take(DeskTool tool) {
     if (lobbies_.size() >= most)
         return start_.refused(

@@ -79,7 +79,4 @@ class DeskLobbies {
     SlowCalls cleaners_;
 };
 
-// This pmixhostd.
-std::string pmixhostd_itself();
-
 } // namespace pmixhost

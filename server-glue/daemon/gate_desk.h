@@ -12,6 +12,7 @@
 #include "common/base/rate_limit.h"
 #include "common/loop/slow_calls.h"
 #include "common/peer/socket_owner.h"
+#include "common/process/program_beside.h"
 #include "server-glue/daemon/desk_lobbies.h"
 #include "server-glue/daemon/desk_runs.h"
 #include "server-glue/daemon/desk_server.h"
@@ -36,7 +37,7 @@ class GateDesk {
         const BackendModule &module;
         std::function<void()> on_end; // the gate has gone, or wants no desk any more
         std::string pmixhost = pmixhost_path();
-        std::string pmixhostd = pmixhostd_itself();
+        std::string pmixhostd = program_beside("pmixhostd");
     };
     // What keeps it from serving, the gate is told as well.
     static Result<std::unique_ptr<GateDesk>> open(Start start);

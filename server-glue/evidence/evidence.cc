@@ -1,6 +1,8 @@
 // See evidence.h.
 #include "server-glue/evidence/evidence.h"
 
+#include "common/process/program_beside.h"
+
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -36,10 +38,7 @@ pid_t bare_fork() {
 EvidencePlace evidence_place(const Settings &settings, const std::string &log_file, std::string host,
                              std::string step) {
     EvidencePlace place;
-    std::error_code failed;
-    auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    place.program =
-        failed ? PMIXHOST_LIBEXECDIR "/pmixhost-evidence" : (self.parent_path() / "pmixhost-evidence").string();
+    place.program = program_beside("pmixhost-evidence");
     if (!settings.daemon_evidence_directory.empty())
         place.directories.push_back(settings.daemon_evidence_directory);
     else if (!log_file.empty())

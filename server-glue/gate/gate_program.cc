@@ -11,6 +11,7 @@
 // SIGHUP: the configuration is read again, and the file for tools is looked at, as each hour. SIGTERM: it ends, and the
 // desks with it.
 #include "common/peer/peer_address.h"
+#include "common/process/program_beside.h"
 #include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/gate/gate_server.h"
 #include "server-glue/gate/privileges.h"
@@ -23,7 +24,6 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <filesystem>
 #include <netinet/in.h>
 #include <pmix_version.h> // numbers alone
 #include <sys/resource.h>
@@ -48,8 +48,7 @@ struct Options {
 
 Result<Options> parse(int argc, char **argv) {
     Options options;
-    std::error_code failed;
-    options.daemon = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "pmixhostd";
+    options.daemon = program_beside("pmixhostd");
     for (int i = 1; i < argc; i += 2) {
         std::string_view name = argv[i];
         std::string *value = name == "--config"   ? &options.config

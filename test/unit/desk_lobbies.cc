@@ -162,7 +162,7 @@ struct Fixture {
     EventLoop::Handle tidy;
 
     explicit Fixture(const std::string &how, Duration patience = 1min,
-                     const std::string &program = pmixhostd_itself()) {
+                     const std::string &program = std::filesystem::read_symlink("/proc/self/exe")) {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         assert_true(made.ok());
         loop = std::move(*made);

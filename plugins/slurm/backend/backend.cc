@@ -1,8 +1,8 @@
 // The Slurm backend's table (server-glue/rm/rm_backend.h): what each of its entries is made of is in a file of its own.
+#include "common/process/program_beside.h"
 #include "plugins/slurm/backend/allocation_calls.h"
 #include "plugins/slurm/backend/call_step.h"
 #include "plugins/slurm/backend/lobby.h"
-#include "plugins/slurm/backend/own_program.h"
 #include "plugins/slurm/backend/own_steps.h"
 #include "plugins/slurm/backend/session_contact.h"
 #include "plugins/slurm/backend/slurm_calls.h"
@@ -37,7 +37,9 @@ Result<uid_t> owner_of_job(const std::string &name) {
 }
 
 Result<std::unique_ptr<RmBackend>> create_lobby_here(BackendContext context) {
-    return create_lobby(context, {initialise_slurm, {steps_that_hold_hosts, forward_to_node}, own_program});
+    return create_lobby(context, {initialise_slurm, {steps_that_hold_hosts, forward_to_node}, [] {
+                                      return program_beside("pmixhostd");
+                                  }});
 }
 
 Result<void> give_back(const std::string &allocation) {

@@ -2,10 +2,10 @@
 #include "plugins/slurm/backend/srun_starter.h"
 
 #include "common/base/small_file.h"
+#include "common/process/program_beside.h"
 #include "common/text/shell_words.h"
 #include "plugins/slurm/backend/allocation_calls.h"
 #include "plugins/slurm/backend/backend_step.h"
-#include "plugins/slurm/backend/own_program.h"
 #include "plugins/slurm/backend/slurm_calls.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -103,8 +103,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
         return !job ? job.failure() : srun.failure();
     context.job_id = static_cast<std::uint32_t>(*job);
     context.srun = std::move(*srun);
-    std::string daemon = own_program();
-    context.task_program = daemon.substr(0, daemon.rfind('/')) + "/pmixhost-task";
+    context.task_program = program_beside("pmixhost-task");
     auto text = [&](std::string_view key) {
         auto value = document.text(key);
         return value ? *value : std::string();

@@ -3,13 +3,13 @@
 
 #include "common/loop/slow_calls.h"
 #include "common/loop/worker.h"
+#include "common/process/program_beside.h"
 #include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/allocation_calls.h"
 #include "plugins/slurm/backend/allocations.h"
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/job_record.h"
-#include "plugins/slurm/backend/own_program.h"
 #include "plugins/slurm/backend/rm_answers.h"
 #include "plugins/slurm/backend/slurm_calls.h"
 #include "plugins/slurm/backend/step_ender.h"
@@ -280,7 +280,7 @@ class SlurmBackend final : public RmBackend,
         if (session_srun_ && ::poll(&running, 1, 0) == 0)
             return {};
         auto started = start_session({step_.leader_job, step_.session_node, step_.contacts, step_.info.shared_secret},
-                                     step_.settings, own_program());
+                                     step_.settings, program_beside("pmixhostd"));
         if (!started)
             return started.failure();
         session_srun_ = std::move(*started);
