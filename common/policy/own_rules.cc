@@ -25,20 +25,25 @@ OwnRules read_own_rules(const Settings &settings) {
     Loaded config;
     config.settings = settings;
     SitePolicy site = load_site_policy(config, names);
+    auto note = [&out](const Error &why) {
+        out.wrong.push_back(why.text);
+        out.look_up_failed = out.look_up_failed || why.kind == ErrorKind::system;
+    };
     for (const auto &each : site.errors)
-        out.wrong.push_back(each.text);
+        note(each);
     auto account = find_account(::geteuid());
     bool no_account = !account && account.failure().kind == ErrorKind::not_found; // as in containers
     if (!account && (!site.rules.empty() || (site.policy.user_rules() != UserRules::off && !no_account))) {
         // Nobody knows which rules are meant, or what the user's own say.
-        out.wrong.push_back(account.failure().text);
+        note(account.failure());
+        out.look_up_failed = true;
         site.policy = Policy::closed({account.failure().text, "tools.policy"});
     }
     if (account && site.policy.user_rules() != UserRules::off) {
         std::string path = user_policy_path(account->home);
         for (const auto &each : add_user_policy(site.policy, account->person.uid,
                                                 read_user_policy(path, account->person.uid), path, names))
-            out.wrong.push_back(each.text);
+            note(each);
     }
     out.user = own_person(account);
     out.policy = std::move(site.policy);

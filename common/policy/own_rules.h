@@ -14,6 +14,7 @@ struct OwnRules {
     Policy policy; // closed where the rules, or what they say of this user, cannot be told
     Person user;
     std::vector<std::string> wrong; // what is wrong with the rules, for the log
+    bool look_up_failed = false;    // something of that is no fault of the rules, and may be right later
 };
 
 // Any thread. Blocks: it reads files, and asks the system's database of users and groups.

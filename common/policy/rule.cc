@@ -182,8 +182,11 @@ class RuleReader {
         auto id = group ? names_.group(std::string(name)) : names_.user(std::string(name));
         if (!id && id.failure().kind == ErrorKind::not_found)
             return wrong("there is no such {} on this host", what);
-        if (!id)
-            return wrong("whether there is such a {} cannot be told: {}", what, id.failure().text);
+        if (!id) {
+            Error unknown = wrong("whether there is such a {} cannot be told: {}", what, id.failure().text);
+            unknown.kind = ErrorKind::system;
+            return unknown;
+        }
         if (*id == no_id)
             return wrong("this {} has the number of nobody, {}", what, no_id);
         return *id;

@@ -11,7 +11,6 @@ using namespace policy;
 
 // Groups change.
 static constexpr Duration account_lasts = std::chrono::hours(1);
-static constexpr Duration failure_lasts = std::chrono::seconds(30);
 static constexpr std::size_t most_askers = 256;
 
 // `address`: empty for this host.
@@ -43,17 +42,48 @@ ToolRights::Judged ToolRights::judge(const Question &question) const {
     return judged;
 }
 
+// What hangs has its thread for itself, a few times.
+SlowCalls &ToolRights::calls() {
+    if (!calls_)
+        calls_.emplace(loop_, most_askers, SlowCalls::Threads{1, 4});
+    return *calls_;
+}
+
 void ToolRights::read_rules() {
-    worker_.emplace(loop_);
-    worker_->run([settings = settings_] { return Result<OwnRules>(read_own_rules(settings)); },
-                 [this](Result<OwnRules> read) {
-                     rules_.emplace(); // nothing is allowed
-                     if (!read)
-                         return log_.error("the rules for tools cannot be read: {}", read.failure().text);
-                     for (const auto &each : read->wrong)
-                         log_.error("tools: {}", each);
-                     rules_ = std::move(*read);
-                 });
+    reading_ = true;
+    calls().run_alone(
+        loop_.now() + times_.patience,
+        [reader = reader_, settings = settings_] { return Result<OwnRules>(reader(settings)); },
+        [this](Result<OwnRules> read) {
+            reading_ = false;
+            use(std::move(read));
+        });
+}
+
+void ToolRights::use(Result<OwnRules> read) {
+    bool failed = !read || read->look_up_failed;
+    read_at_ = failed ? loop_.now() + times_.again : TimePoint::max();
+    std::vector<std::string> wrong;
+    if (read) {
+        wrong = read->wrong;
+        rules_ = std::move(*read);
+    } else {
+        std::string why = read.failure().kind == ErrorKind::timeout
+                              ? fmt::format("the rules for tools are still being read after {} s: a directory service, "
+                                            "or the file system of the user's rules, does not answer",
+                                            std::chrono::duration_cast<std::chrono::seconds>(times_.patience).count())
+                              : "the rules for tools cannot be read: " + read.failure().text;
+        rules_.emplace();
+        rules_->policy = Policy::closed({why, "tools.policy"});
+        wrong.push_back(std::move(why));
+    }
+    if (wrong == wrong_)
+        return; // the log has it
+    if (wrong.empty())
+        log_.warning("the rules for tools are right by now");
+    for (const auto &each : wrong)
+        log_.error("tools: {}", each);
+    wrong_ = std::move(wrong);
 }
 
 // Without the groups, a rule that refuses one of them would be passed over.
@@ -61,15 +91,16 @@ void ToolRights::look_up(uid_t user) {
     if (askers_.size() >= most_askers)
         std::erase_if(askers_, [](const auto &other) { return other.second.again != TimePoint::max(); });
     askers_[user].again = TimePoint::max();
-    worker_->run([user] { return find_account(user); },
-                 [this, user](Result<Account> account) {
-                     askers_[user] = {account ? Result<Person>(std::move(account->person)) : account.failure(),
-                                      loop_.now() + (account ? account_lasts : failure_lasts)};
-                 });
+    calls().run_alone(
+        loop_.now() + times_.patience, [user] { return find_account(user); },
+        [this, user](Result<Account> account) {
+            askers_[user] = {account ? Result<Person>(std::move(account->person)) : account.failure(),
+                             loop_.now() + (account ? account_lasts : times_.again)};
+        });
 }
 
 std::optional<Decision> ToolRights::decide(const Question &question) {
-    if (!std::exchange(reading_, true))
+    if (!reading_ && loop_.now() >= read_at_)
         read_rules();
     if (auto asker = question.origin.asker) {
         auto found = askers_.find(*asker);

@@ -5,12 +5,13 @@
 //
 // The rules are read when the first tool comes, in a thread of its own, because names of users and groups and the
 // user's file may take their time; a job that no tool visits pays nothing. So are the groups of another user, who is
-// asked for again when an hour has passed. All else in the loop's thread.
+// asked for again when an hour has passed. What does not come in time refuses every tool, and says so; it is read again
+// for a tool that comes later, as are rules whose names could not be looked up. All else in the loop's thread.
 #pragma once
 
 #include "common/base/log.h"
 #include "common/base/rate_limit.h"
-#include "common/loop/worker.h"
+#include "common/loop/slow_calls.h"
 #include "common/policy/own_rules.h"
 #include "server-glue/guard/tool_visitor.h"
 
@@ -19,9 +20,18 @@
 
 namespace pmixhost {
 
+// How long a reading may take: less than tools wait for their server (guard/connection_guard.h), and desks
+// (daemon/desk_server.h), so that these hear the reason. And when one that has failed is done again.
+struct RightsTimes {
+    Duration patience = std::chrono::seconds(20), again = std::chrono::seconds(30);
+};
+
 class ToolRights {
   public:
-    ToolRights(EventLoop &loop, Log &log, const Settings &settings) : loop_(loop), log_(log), settings_(settings) {}
+    using Reader = std::function<policy::OwnRules(const Settings &)>; // in another thread
+    ToolRights(EventLoop &loop, Log &log, const Settings &settings, Reader reader = policy::read_own_rules,
+               RightsTimes times = {})
+        : loop_(loop), log_(log), settings_(settings), reader_(std::move(reader)), times_(times) {}
 
     struct Question {
         policy::Action action;
@@ -41,6 +51,8 @@ class ToolRights {
         TimePoint again = TimePoint::max();           // when it is looked up again
     };
     void read_rules();
+    void use(Result<policy::OwnRules> read);
+    SlowCalls &calls();
     void look_up(uid_t user);
     struct Judged {
         policy::Request request; // of the place that decided
@@ -52,11 +64,15 @@ class ToolRights {
     EventLoop &loop_;
     Log &log_;
     const Settings &settings_;
+    const Reader reader_;
+    const RightsTimes times_;
     bool reading_ = false;
+    TimePoint read_at_{};            // when the rules are read for who comes then
+    std::vector<std::string> wrong_; // with them, as the log has it
     RateLimit lines_{60};
     std::optional<policy::OwnRules> rules_;
     std::map<uid_t, Asker> askers_;
-    std::optional<Worker> worker_; // last, so that it ends first
+    std::optional<SlowCalls> calls_; // last, so that it ends first
 };
 
 } // namespace pmixhost

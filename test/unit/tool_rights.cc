@@ -2,9 +2,14 @@
 #include "server-glue/tool_access/tool_rights.h"
 
 #include "test/unit/check.h"
+#include "test/unit/gate.h"
 #include "test/unit/run_until.h"
 
+#include <atomic>
+#include <cstring>
+
 using namespace pmixhost;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -50,6 +55,47 @@ void a_user_who_is_not_known_gets_nothing(void **) {
     assert_true(f.decided(rights, {policy::Action::observe, {"10.1.2.3", {}}}).allowed);
 }
 
+// A directory service that hangs, and one that does not answer.
+void rules_that_cannot_be_read_are_read_again(void **) {
+    Fixture f;
+    auto gate = std::make_shared<OneTimeGate>();
+    auto times = std::make_shared<std::atomic<int>>(0);
+    ToolRights rights(*f.loop, f.log, f.settings,
+                      [gate, times](const Settings &settings) {
+                          int time = ++*times;
+                          if (time == 1)
+                              gate->wait();
+                          auto rules = policy::read_own_rules(settings);
+                          if (time == 2) {
+                              rules.policy = policy::Policy::closed({"no answer", "FILE:1"});
+                              rules.wrong = {"FILE:1: no answer"};
+                              rules.look_up_failed = true;
+                          }
+                          return rules;
+                      },
+                      {100ms, 50ms});
+    const ToolRights::Question own{policy::Action::control, {"10.1.2.3", {}}};
+    assert_false(rights.decide(own).has_value());
+    auto decision = f.decided(rights, own);
+    assert_false(decision.allowed);
+    assert_non_null(strstr(decision.by.text.c_str(), "are still being read after 0 s"));
+    auto decide = [&] { // nobody waits for the next readings
+        auto now = rights.decide(own);
+        assert_true(now.has_value());
+        return *now;
+    };
+    run_until(*f.loop, [&] {
+        decision = decide();
+        return decision.allowed || !strstr(decision.by.text.c_str(), "being read");
+    });
+    assert_string_equal(decision.by.text.c_str(), "no answer");
+    run_until(*f.loop, [&] { return decide().allowed; });
+    auto later = f.loop->now() + 200ms; // and these hold
+    run_until(*f.loop, [&] { return decide().allowed && f.loop->now() >= later; });
+    assert_int_equal(*times, 3);
+    gate->open();
+}
+
 // A tool that came to its desk from a third host: the desk may lie about that one.
 void of_two_hosts_the_lesser_rights_count(void **) {
     Fixture f;
@@ -80,6 +126,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(another_user_is_looked_up_first),
         cmocka_unit_test(a_user_who_is_not_known_gets_nothing),
+        cmocka_unit_test(rules_that_cannot_be_read_are_read_again),
         cmocka_unit_test(of_two_hosts_the_lesser_rights_count),
     };
     return cmocka_run_group_tests_name("rights of tools", tests, nullptr, nullptr);
