@@ -37,31 +37,50 @@ GateRules::Read GateRules::read(const std::string &config) {
 }
 
 // A directory that hangs holds a thread; another one takes its place a few times.
-GateRules::GateRules(EventLoop &loop, Log &log, Read read)
-    : loop_(loop), log_(log), accounts_(loop, most_asked, {4, 4}), files_(loop, 1) {
+GateRules::GateRules(EventLoop &loop, Log &log, Read read, std::string config, Done done, Duration again)
+    : loop_(loop), log_(log), config_(std::move(config)), done_(std::move(done)), again_(again),
+      accounts_(loop, most_asked, {4, 4}), files_(loop, 1) {
     use(std::move(read));
 }
 
 void GateRules::use(Read read) {
-    for (const auto &each : read.wrong)
-        log_.error("tools: {}", each);
+    if (read.wrong != wrong_) {
+        for (const auto &each : read.wrong)
+            log_.error("tools: {}", each);
+        if (read.wrong.empty())
+            log_.warning("the rules for tools are right by now");
+    }
+    wrong_ = std::move(read.wrong);
     policy_ = std::move(read.policy);
     addresses_ = std::move(read.addresses);
     known_.clear();
+    next_reading_.reset();
+    if (!wrong_.empty())
+        next_reading_ = loop_.after(again_, [this] { read_again(false); });
 }
 
-void GateRules::reload(const std::string &config, std::function<void(const Settings &)> done) {
-    auto work = [config]() -> Result<Read> { return read(config); };
-    files_.run_alone(loop_.now() + reading_patience, work, [this, done = std::move(done)](Result<Read> read) {
-        if (!read)
-            return log_.error("the rules for tools were not read again: {}", read.failure().text);
+void GateRules::reload() {
+    read_again(true);
+}
+
+void GateRules::read_again(bool was_asked_for) {
+    auto work = [config = config_]() -> Result<Read> { return read(config); };
+    files_.run_alone(loop_.now() + reading_patience, work, [this, was_asked_for](Result<Read> read) {
+        if (!read) {
+            if (was_asked_for)
+                log_.error("the rules for tools were not read again: {}", read.failure().text);
+            else
+                next_reading_ = loop_.after(again_, [this] { read_again(false); });
+            return;
+        }
         std::optional<Settings> settings;
         if (read->has_settings)
             settings = read->settings;
         use(std::move(*read));
-        log_.warning("the rules for tools were read again");
+        if (was_asked_for)
+            log_.warning("the rules for tools were read again");
         if (settings)
-            done(*settings);
+            done_(*settings);
     });
 }
 

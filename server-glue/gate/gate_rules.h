@@ -32,10 +32,14 @@ class GateRules {
     // Reads the configuration, and may wait for a directory service. What is wrong with it refuses every tool.
     static Read read(const std::string &config);
 
-    GateRules(EventLoop &loop, Log &log, Read read);
-    // From now on as the configuration says now. `done` gets the settings, once the rules are in force; where the
-    // configuration is so wrong that it has none, it is not called.
-    void reload(const std::string &config, std::function<void(const Settings &)> done);
+    using Done = std::function<void(const Settings &)>;
+    static constexpr Duration again_in = std::chrono::minutes(1);
+    // `read` is what read(config) gave. As long as something is wrong, `config` is read again after `again` and again:
+    // a directory service may only not have been there. `done` gets the settings each time that others are in force
+    // than those of `read`; where the configuration is so wrong that it has none, it is not called.
+    GateRules(EventLoop &loop, Log &log, Read read, std::string config, Done done, Duration again = again_in);
+    // From now on as the configuration says now.
+    void reload();
     struct Question {
         uid_t asker = 0;
         uid_t owner = 0;      // of the jobs
@@ -66,15 +70,21 @@ class GateRules {
     Result<Given> decide(const policy::Person &asker, const policy::Person &owner, const Question &question);
     policy::Decision from_anywhere_here(policy::Request &request, std::optional<policy::Action> action) const;
     void use(Read read);
+    void read_again(bool was_asked_for);
 
     EventLoop &loop_;
     Log &log_;
+    const std::string config_;
+    const Done done_;
+    const Duration again_;
+    std::vector<std::string> wrong_; // as the log has it
     policy::Policy policy_;
     std::map<uid_t, Known> known_;
     std::vector<policy::Network> addresses_;
     std::map<uid_t, std::vector<Found>> asked_; // of whom the account is looked up
     UserLines lines_;
     SlowCalls accounts_, files_;
+    EventLoop::Handle next_reading_;
 };
 
 } // namespace pmixhost

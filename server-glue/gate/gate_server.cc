@@ -46,7 +46,8 @@ Result<std::unique_ptr<GateServer>> GateServer::open(Start start) {
 }
 
 GateServer::GateServer(Start start, SocketOwners owners)
-    : start_(std::move(start)), owners_(std::move(owners)), rules_(start_.loop, start_.log, start_.rules),
+    : start_(std::move(start)), owners_(std::move(owners)),
+      rules_(start_.loop, start_.log, start_.rules, start_.config, [this](const Settings &settings) { use(settings); }),
       gate_(limits_of(start_.rules.settings),
             {[this](uid_t user) { start_desk(user); }, [this](uid_t user) { end_desk(user); },
              [this](ToolGate::Id id, uid_t user) { return hand_over(id, user); },
@@ -213,12 +214,14 @@ void GateServer::take_visitor(Coming coming, GateRules::Given given) {
 }
 
 void GateServer::reload() {
-    rules_.reload(start_.config, [this](const Settings &settings) {
-        gate_.set_limits(limits_of(settings));
-        limits_.set_desks(settings.gate_max_desks);
-        if (auto level = parse_log_level(settings.log_level))
-            start_.log.set_level(*level);
-    });
+    rules_.reload();
+}
+
+void GateServer::use(const Settings &settings) {
+    gate_.set_limits(limits_of(settings));
+    limits_.set_desks(settings.gate_max_desks);
+    if (auto level = parse_log_level(settings.log_level))
+        start_.log.set_level(*level);
 }
 
 void GateServer::watch_tools() {

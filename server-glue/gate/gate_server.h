@@ -58,6 +58,7 @@ class GateServer {
     };
     GateServer(Start start, SocketOwners owners);
     void open_door();
+    void use(const Settings &settings);
     void watch_tools();
     void accept();
     void open_remote_door();

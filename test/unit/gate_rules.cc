@@ -5,11 +5,13 @@
 #include "test/unit/run_until.h"
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
 using namespace pmixhost;
 using policy::Action;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -45,7 +47,7 @@ struct Fixture {
         }
         read.policy = policy::Policy(std::move(parsed), policy::UserRules::off);
         read.addresses.push_back(*policy::parse_address("10.99.0.1"));
-        rules = std::make_unique<GateRules>(*loop, *log, std::move(read));
+        rules = std::make_unique<GateRules>(*loop, *log, std::move(read), "", nullptr);
     }
     ~Fixture() { ::unlink(log_file.c_str()); }
     // "everything", "action", or "refused".
@@ -128,6 +130,43 @@ void who_is_not_known_gets_nothing(void **) {
     expect(f.judge(Action::observe, asks, 4000000000u), "refused");
 }
 
+// As where a directory service starts later than the gate.
+void what_is_wrong_is_read_again(void **) {
+    Fixture f({});
+    std::string config = f.log_file + ".conf";
+    auto write = [&config](const char *who) {
+        std::ofstream(config + ".new") << "[tools]\npolicy = [\"allow observe by " << who
+                                       << " to jobs of anyone from 10.98.0.0/16\"]\n";
+        std::filesystem::rename(config + ".new", config);
+    };
+    write("pmixhost-nobody-has-this-name");
+    auto read = GateRules::read(config);
+    assert_int_equal(read.wrong.size(), 1);
+    int told = 0;
+    f.rules = std::make_unique<GateRules>(
+        *f.loop, *f.log, std::move(read), config, [&told](const Settings &) { ++told; }, 10ms);
+    auto may_come = [&f] {
+        return f.rules->may_anybody_come(policy::Location::at(*policy::parse_address("10.98.0.1")));
+    };
+    run_until(*f.loop, [&told] { return told == 3; });
+    assert_false(may_come());
+    write("1");
+    run_until(*f.loop, may_come);
+    int now = told;
+    auto later = f.loop->now() + 100ms;
+    run_until(*f.loop, [&] { return f.loop->now() >= later; });
+    assert_int_equal(told, now);
+    f.rules.reset();
+    f.log->flush();
+    std::ifstream in(f.log_file);
+    std::string line, all;
+    while (std::getline(in, line))
+        all += line.substr(line.find("tools")) + '\n';
+    assert_non_null(strstr(all.c_str(), "there is no such user on this host\ntools are right by now\n"));
+    assert_null(strstr(all.c_str(), "were read again"));
+    std::filesystem::remove(config);
+}
+
 // Tools of other hosts, of the own jobs.
 void where_who_asks_is_counts(void **) {
     Fixture f({"deny observe by 2 to jobs of anyone from 10.98.0.1",
@@ -166,6 +205,7 @@ int main() {
         cmocka_unit_test(the_first_rule_that_matches_counts),
         cmocka_unit_test(another_network_gives_nothing),
         cmocka_unit_test(who_is_not_known_gets_nothing),
+        cmocka_unit_test(what_is_wrong_is_read_again),
         cmocka_unit_test(where_who_asks_is_counts),
     };
     return cmocka_run_group_tests_name("the gate's rules", tests, nullptr, nullptr);
