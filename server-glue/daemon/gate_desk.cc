@@ -118,8 +118,11 @@ void GateDesk::find_step() {
 void GateDesk::on_steps(const Result<std::vector<std::string>> &steps) {
     listing_ = false;
     listed_ = start_.loop.now(); // also where that has failed
-    if (!steps)
-        return refuse_all(steps.failure().text);
+    if (!steps) {
+        if (!settle_without_list())
+            refuse_all(steps.failure().text);
+        return;
+    }
     // One that ends keeps its tools until its daemon has gone.
     for (const auto &gone : choice_.on_list(*steps, busy_steps(), start_.loop.now()))
         servers_.erase(gone);
@@ -144,20 +147,23 @@ void GateDesk::call_steps() {
 }
 
 void GateDesk::open_step(const std::string &step) {
-    auto desk = DeskServer::open({start_.loop, start_.log, start_.settings,
-                                  make_munge_authenticator(start_.loop, ::getuid()), nullptr, UniqueFd(),
-                                  [call = start_.module.call_step, settings = start_.settings,
-                                   step](const std::string &message) { return call(settings, step, message); },
-                                  [this, step](const std::string &) {
-                                      choice_.on_serving(step);
-                                      settle();
-                                  },
-                                  [this, step](const Error &why) {
-                                      servers_.erase(step);
-                                      choice_.on_failure(step, why, start_.loop.now());
-                                      call_steps();
-                                      settle();
-                                  }});
+    auto desk = DeskServer::open(
+        {start_.loop, start_.log, start_.settings,
+         start_.authenticator ? start_.authenticator() : make_munge_authenticator(start_.loop, ::getuid()), nullptr,
+         UniqueFd(),
+         [call = start_.module.call_step, settings = start_.settings, step](const std::string &message) {
+             return call(settings, step, message);
+         },
+         [this, step](const std::string &) {
+             choice_.on_serving(step);
+             settle();
+         },
+         [this, step](const Error &why) {
+             servers_.erase(step);
+             choice_.on_failure(step, why, start_.loop.now());
+             call_steps();
+             settle();
+         }});
     if (desk)
         servers_[step] = std::move(*desk);
     else
@@ -165,17 +171,31 @@ void GateDesk::open_step(const std::string &step) {
 }
 
 void GateDesk::settle() {
-    auto choice = choice_.choice();
-    if (tools_.empty() || listing_ || again_ || !choice)
+    if (tools_.empty() || listing_ || again_)
         return;
-    if (!*choice && choice->failure().kind == ErrorKind::not_found && has_lobbies()) {
+    if (auto choice = choice_.choice())
+        serve(*choice);
+}
+
+// The way to the only step that there was is open, and it ends with the step. Who has started another one since then is
+// led to the first all the same: until the resource manager is there again, nobody finds that one.
+bool GateDesk::settle_without_list() {
+    auto choice = choice_.choice();
+    bool is_open = choice && choice->ok() && servers_.contains(**choice);
+    if (is_open)
+        serve(*choice);
+    return is_open;
+}
+
+void GateDesk::serve(const Result<std::string> &choice) {
+    if (!choice && choice.failure().kind == ErrorKind::not_found && has_lobbies()) {
         for (Tool &tool : std::exchange(tools_, {}))
             lobbies_.take(std::move(tool.connection));
         return;
     }
-    if (!*choice)
-        return refuse_all(choice->failure().text);
-    auto server = servers_.find(**choice);
+    if (!choice)
+        return refuse_all(choice.failure().text);
+    auto server = servers_.find(*choice);
     while (!tools_.empty()) {
         DeskTool &tool = tools_.front().connection;
         bool taken = server != servers_.end() &&
@@ -210,7 +230,10 @@ void GateDesk::before_waiting() {
     lobbies_.tidy();
     while (!tools_.empty() && start_.loop.now() >= tools_.front().deadline) {
         choice_.on_late();
-        settle();
+        if (listing_)
+            settle_without_list();
+        else
+            settle();
         if (tools_.empty())
             break;
         say(start_.channel.get(), "refused the steps of the user have not answered in time");

@@ -2,6 +2,8 @@
 // of the user's tools. It finds the step that they are for (tool_access/step_choice.h), and relays each to a daemon of
 // it, as a desk that was started for one step does (desk_server.h). It contains no libpmix.
 //
+// While the resource manager does not say which steps run, a step to which there is a way is taken all the same.
+//
 // Of a tool on another host it finds out itself whose it is (remote_tools.h).
 //
 // A tool whose user has no step gets a lobby (desk_lobbies.h), where the site has them (gate.spawn). Otherwise a
@@ -38,6 +40,7 @@ class GateDesk {
         std::function<void()> on_end; // the gate has gone, or wants no desk any more
         std::string pmixhost = pmixhost_path();
         std::string pmixhostd = program_beside("pmixhostd");
+        std::function<std::unique_ptr<Authenticator>()> authenticator = nullptr; // to steps; null: with munge
     };
     // What keeps it from serving, the gate is told as well.
     static Result<std::unique_ptr<GateDesk>> open(Start start);
@@ -58,6 +61,8 @@ class GateDesk {
     void call_steps();
     void open_step(const std::string &step);
     void settle();
+    bool settle_without_list();
+    void serve(const Result<std::string> &choice);
     bool has_lobbies() const;
     void refuse_all(const std::string &why);
     void tell(const std::string &what);

@@ -2,6 +2,7 @@
 #include "server-glue/daemon/gate_desk.h"
 #include "common/base/fd_pair.h"
 #include "common/rendezvous/gate_door.h"
+#include "server-glue/core/central_roles.h"
 #include "server-glue/gate/desk_channel.h"
 
 #include "test/unit/check.h"
@@ -28,6 +29,8 @@ Result<void> nobody_is_called(const Settings &, const std::string &, const std::
     return error(ErrorKind::unsupported, "no pmixhost serves it");
 }
 
+constexpr const char *secret = "between a desk and a step";
+
 struct Fixture {
     std::unique_ptr<EventLoop> loop;
     Log log{2, LogLevel::warning, "gate_desk"};
@@ -51,7 +54,8 @@ struct Fixture {
     }
     Result<std::unique_ptr<GateDesk>> open() {
         return GateDesk::open({*loop, log, settings, std::move(desk_end), module, [this] { ended = true; },
-                               pmixhost_path(), std::filesystem::read_symlink("/proc/self/exe")});
+                               pmixhost_path(), std::filesystem::read_symlink("/proc/self/exe"),
+                               [] { return make_secret_authenticator(secret); }});
     }
     // A connection of a tool of this user, handed over.
     void hand_over_tool() {
@@ -101,6 +105,76 @@ void a_list_that_fails_is_asked_for_once_a_second(void **) {
     f.await_word("refused the resource manager does not answer");
     assert_int_equal(lists, 2);
     assert_true(f.loop->now() - refused >= 900ms);
+}
+
+// A step's daemon that relays nothing. It is called in another thread.
+struct FakeStep {
+    EventLoop &loop;
+    Log &log;
+    const Settings &settings;
+    std::unique_ptr<Mesh> mesh{};
+    int tools = 0;
+
+    void on_call(const std::string &call) {
+        auto message = wire::decode<wire::DeskCall>(Bytes(call.substr(desk_call.size())));
+        assert_true(message.ok());
+        auto made = Mesh::create(loop, log, settings, message->key, 0, 2, make_secret_authenticator(secret),
+                                 {[this](HostIndex desk, std::uint8_t type, const Bytes &) { hear(desk, type); },
+                                  [this](HostIndex, Mesh::Gone, const Error &) { loop.post([this] { mesh.reset(); }); },
+                                  nullptr},
+                                 Mesh::Listening::no);
+        assert_true(made.ok());
+        mesh = std::move(*made);
+        mesh->on_contact(message->contact);
+    }
+    void hear(HostIndex desk, std::uint8_t type) {
+        if (type == wire::RelayOpen::type)
+            ++tools;
+        if (type != wire::DeskHello::type)
+            return;
+        wire::DeskGreeting greeting;
+        greeting.nspace = greeting.server_nspace = "slurm.1.0";
+        greeting.version = "1";
+        mesh->send(desk, wire::DeskGreeting::type, share(wire::encode(greeting)));
+    }
+};
+std::atomic<FakeStep *> step;
+Result<void> call_fake_step(const Settings &, const std::string &, const std::string &message) {
+    step.load()->loop.post([message] { step.load()->on_call(message); });
+    return {};
+}
+
+std::atomic<bool> manager_is_away;
+Result<std::vector<std::string>> one_step() {
+    if (manager_is_away)
+        return error(ErrorKind::unreachable, "the resource manager does not answer");
+    return std::vector<std::string>{"1.0"};
+}
+
+void a_way_that_is_open_serves_without_the_resource_manager(void **) {
+    Fixture f;
+    f.settings.transport_interfaces = {"lo"};
+    f.module.own_steps = one_step;
+    f.module.call_step = call_fake_step;
+    FakeStep fake{*f.loop, f.log, f.settings};
+    step = &fake;
+    auto desk = f.open();
+    assert_true(desk.ok());
+    f.await_word("ready");
+    f.hand_over_tool();
+    run_until(*f.loop, [&] { return fake.tools == 1; });
+    manager_is_away = true;
+    auto later = f.loop->now() + 1100ms; // the list is old by then
+    run_until(*f.loop, [&] { return f.loop->now() >= later; });
+    f.hand_over_tool();
+    run_until(*f.loop, [&] { return fake.tools == 2; });
+    // When the step has gone there is nothing to be led to.
+    fake.mesh.reset();
+    later = f.loop->now() + 1100ms;
+    run_until(*f.loop, [&] { return f.loop->now() >= later; });
+    f.hand_over_tool();
+    f.await_word("refused the resource manager does not answer");
+    assert_int_equal(fake.tools, 2);
 }
 
 // Whose end of a connection, and what the gate says of it.
@@ -227,6 +301,7 @@ int main(int argc, char **argv) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_keeps_it_from_serving_reaches_the_gate),
         cmocka_unit_test(a_list_that_fails_is_asked_for_once_a_second),
+        cmocka_unit_test(a_way_that_is_open_serves_without_the_resource_manager),
         cmocka_unit_test(a_visitor_is_who_the_kernel_says),
         cmocka_unit_test(a_run_is_for_who_the_kernel_says),
         cmocka_unit_test(a_visitor_may_leave_while_the_job_is_looked_for),
