@@ -265,6 +265,26 @@ void what_is_no_line_of_gdb_changes_nothing(void **) {
     assert_string_equal(write.c_str(), "");
 }
 
+// What gdb's Python, or a command of the shell that it runs, writes comes between gdb's own words.
+void an_answer_stands_behind_words_that_are_none(void **) {
+    GdbDialogue gdb = stopped();
+    std::string write = gdb.ask(2, "python os.system('printf hello')");
+    assert_string_equal(gdb.ask(3, "bt").c_str(), "");
+    for (const char *line : {"a line of it", "hello7^do", "hello6^done", "hello7^nothing", "17^x 7^"})
+        assert_true(gdb.on_line(line, write).empty());
+    write.clear();
+    auto out = gdb.on_line("hello 7^7^done", write);
+    assert_int_equal(out.size(), 1);
+    assert_int_equal(out[0].id, 2);
+    assert_int_equal(out[0].kind, GdbEvent::Kind::done);
+    assert_true(write.find("bt") != write.npos); // the next one is said
+    out = gdb.on_line("x7^error,msg=\"7^done\"", write);
+    assert_int_equal(out.size(), 1);
+    assert_int_equal(out[0].kind, GdbEvent::Kind::error);
+    assert_string_equal(out[0].text.c_str(), "7^done\n");
+    assert_true(gdb.on_line("x7^done", write).empty()); // nothing was asked
+}
+
 // Through the lines that go between hosts.
 std::vector<FromHost> through(const std::string &lines) {
     DebugAssembly assembly;
@@ -339,10 +359,15 @@ void our_words_are_few(void **) {
     assert_false(std::get<PromptFocus>(parse_prompt("focus all")).ranks.has_value());
     assert_true(is<PromptRefused>("focus") && is<PromptRefused>("focus a"));
     for (const char *line : {"commands 1", "shell rm", "!ls", "python", "attach 1", "target remote x", "define f",
-                             "comm 1", "shel ls", "py", "docu f", "run", "r", "start", "run 1 2"})
+                             "comm 1", "shel ls", "py", "docu f", "run", "r", "start", "run 1 2",
+                             // gdb takes the beginning of a word, and ends it where it is none any more
+                             "att 1", "at 1", "attach/1", "targ remote x", "ed", "edi f", "she ls", "compi code x",
+                             "mak", "lay src", "new-u", "interp mi x", "add-i", "if(x)", "whil 1", "run/x",
+                             // the shell's
+                             "| bt | grep x", "|bt|cat", "pipe bt | cat", "pip bt | cat", "pipe -d @ bt @ cat"})
         assert_true(is<PromptRefused>(line));
     for (const char *line : {"python print(1)", "py print(1)", "return", "quiet", "ranks_of(3)", "interruptible",
-                             "x/4i $pc", "help break"})
+                             "x/4i $pc", "help break", "p 1|2", "next", "detach", "info target", "do", "disable", "te"})
         assert_true(is<PromptSay>(line));
     assert_true(std::get<PromptSay>(parse_prompt("  continue &  ")).background);
     assert_string_equal(std::get<PromptSay>(parse_prompt(" bt 3\t")).text.c_str(), "bt 3");
@@ -458,6 +483,7 @@ int main() {
         cmocka_unit_test(a_program_that_becomes_another_goes_on),
         cmocka_unit_test(a_wish_to_stop_waits_for_the_command),
         cmocka_unit_test(what_is_no_line_of_gdb_changes_nothing),
+        cmocka_unit_test(an_answer_stands_behind_words_that_are_none),
         cmocka_unit_test(events_come_through_short_lines),
         cmocka_unit_test(a_host_names_its_ranks),
         cmocka_unit_test(other_words_of_a_host_are_left_out),

@@ -68,6 +68,18 @@ std::string for_people(std::string_view text) {
     return out;
 }
 
+// The result at the end of a line that others have begun: gdb's Python, or a program that it runs, which write to gdb's
+// output themselves and without a line break.
+Result<GdbRecord> result_behind(std::string_view line) {
+    constexpr std::string_view mark = "7^", words[] = {"done", "running", "connected", "error", "exit"};
+    for (auto at = line.find(mark); at != line.npos; at = line.find(mark, at + 1)) {
+        auto record = parse_gdb_line(line.substr(at));
+        if (record && std::find(std::begin(words), std::end(words), record->word) != std::end(words))
+            return record;
+    }
+    return error(ErrorKind::invalid, "it has none");
+}
+
 } // namespace
 
 std::string GdbDialogue::begin(pid_t process) {
@@ -101,6 +113,8 @@ std::string GdbDialogue::next() {
 std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &write) {
     std::vector<GdbEvent> out;
     auto record = parse_gdb_line(line);
+    if (!record && asked_)
+        record = result_behind(line);
     if (!record)
         return out; // a warning, or what a program could make it say
     inferiors_.on_record(*record);

@@ -5,6 +5,8 @@
 #include "tools/terminal/rank_list.h"
 
 #include <algorithm>
+#include <cctype>
+#include <span>
 
 namespace pmixhost {
 
@@ -25,36 +27,53 @@ namespace {
 
 constexpr const char *words_of_ours[] = {"focus", "all", "ranks", "interrupt", "wait", "quit", "help"};
 
-// gdb would read more lines, which it does not get, or it would need a terminal.
-constexpr std::string_view not_here[] = {"commands",
-                                         "define",
-                                         "document",
-                                         "if",
-                                         "while",
-                                         "python-interactive",
-                                         "pi",
-                                         "edit",
-                                         "tui",
-                                         "layout",
-                                         "shell",
-                                         "!",
-                                         "make",
-                                         "compile",
-                                         "attach",
-                                         "add-inferior",
-                                         "interpreter-exec",
-                                         "new-ui",
-                                         "target"};
+// gdb takes the beginning of a word for the word, where no other begins so: of how many letters at least.
+struct LongWord {
+    std::string_view whole;
+    std::size_t shortest = whole.size();
+};
+bool is_one_of(std::span<const LongWord> words, std::string_view word) {
+    return std::any_of(words.begin(), words.end(), [word](const LongWord &one) {
+        return word.size() >= one.shortest && one.whole.starts_with(word);
+    });
+}
 
-// gdb takes the beginning of a word for the word.
+// gdb would read more lines, which it does not get, or it would need a terminal, or leave its process.
+constexpr LongWord not_here[] = {
+    {"commands", 4},
+    {"define", 3},
+    {"define-prefix", 7},
+    {"document", 3},
+    {"if"},
+    {"while", 3},
+    {"python-interactive", 7},
+    {"pi"},
+    {"guile-repl", 6},
+    {"gr"},
+    {"edit", 2},
+    {"tui", 2},
+    {"layout", 2},
+    {"shell", 3},
+    {"make", 3},
+    {"compile", 5},
+    {"attach", 2},
+    {"add-inferior", 5},
+    {"interpreter-exec", 6},
+    {"new-ui", 3},
+    {"target", 3},
+};
+
 bool needs_more_lines(std::string_view word, std::string_view rest) {
-    constexpr std::size_t long_enough = 4;
-    auto begins = [&](std::string_view whole) { return word.size() >= long_enough && whole.starts_with(word); };
-    if (std::find(std::begin(not_here), std::end(not_here), word) != std::end(not_here) || word[0] == '!')
+    if (is_one_of(not_here, word) || word[0] == '!')
         return true;
-    if (begins("commands") || begins("define") || begins("document") || begins("while") || begins("shell"))
-        return true;
-    return rest.empty() && (word == "py" || begins("python"));
+    constexpr LongWord interpreters[] = {{"python", 2}, {"guile", 2}};
+    return rest.empty() && is_one_of(interpreters, word);
+}
+
+// What a command of the shell writes comes between gdb's own words, which say where an answer ends.
+bool is_for_the_shell(std::string_view word) {
+    constexpr LongWord pipe[] = {{"pipe", 3}};
+    return word[0] == '|' || is_one_of(pipe, word);
 }
 
 // It would kill the rank, and begin a process that is none.
@@ -109,8 +128,17 @@ PromptWord parse_prompt(std::string_view line) {
             return PromptQuit{true};
         return rest.empty() ? PromptWord(PromptQuit{}) : PromptRefused{"quit, or quit kill"};
     }
+    // gdb's words end before anything else: "if(x)", "attach/1".
+    if (auto plain =
+            std::find_if_not(word.begin(), word.end(),
+                             [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
+        plain != word.begin())
+        word = word.substr(0, static_cast<std::size_t>(plain - word.begin()));
     if (starts_anew(word))
         return PromptRefused{"the job runs already: it is not started again; next: continue"};
+    if (is_for_the_shell(word))
+        return PromptRefused{"what comes from the hosts cannot go through a command of the shell; next: the command "
+                             "of gdb alone, or a pipe behind pmixhost debug --execute"};
     if (needs_more_lines(word, rest))
         return PromptRefused{"'" + printable(word, 40) +
                              "' is not for many ranks at once, or needs more than a line; " +
