@@ -43,6 +43,7 @@ plugins_slurm_backend_slurm_files = \
 	plugins/slurm/backend/loaded_jobs.h plugins/slurm/backend/job_record.h plugins/slurm/backend/job_record.cc \
 	plugins/slurm/backend/rm_answers.h plugins/slurm/backend/rm_answers.cc \
 	plugins/slurm/shim/task_map.cc plugins/slurm/steps/session_step.h plugins/slurm/steps/session_step.cc \
+	plugins/slurm/steps/own_srun.h \
 	plugins/slurm/steps/spawn_command.h plugins/slurm/steps/spawn_command.cc \
 	plugins/slurm/backend/call_step.h plugins/slurm/backend/call_step.cc \
 	plugins/slurm/backend/lobby.h plugins/slurm/backend/lobby.cc \

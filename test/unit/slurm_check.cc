@@ -182,15 +182,21 @@ void a_look_at_hosts_is_begun_or_says_why_not(void **) {
         return run_captured({check_slurm, "--run-on", "slurm.77.0", "true"}, std::chrono::seconds(60),
                             std::vector<std::string>{"PATH=" + place + ":/usr/bin:/bin", "SLURM_LABELIO=1",
                                                      "SLURM_STDOUTMODE=/x", "SLURM_STDERRMODE=/x",
-                                                     "SLURM_KILL_BAD_EXIT=1", "SLURM_CONF=/c"});
+                                                     "SLURM_KILL_BAD_EXIT=1", "SLURM_WAIT=30", "SRUN_OUTPUT=/x",
+                                                     "SRUN_ERROR=/x", "SRUN_CONTAINER=/x", "SLURM_CONTAINER=/x",
+                                                     "SLURM_EXPORT_ENV=NONE", "SLURM_CONF=/c"});
     };
     auto said = run("echo 2");
     assert_true(said.ok() && said->code == 0);
     assert_true(said->out.starts_with("{\"hosts\": 2}\n"));
     assert_true(said->out.find("--jobid=77") != said->out.npos && said->out.find("--nodes=2") != said->out.npos);
     assert_true(said->out.find("SLURM_CONF=/c") != said->out.npos);
-    for (const char *name : {"LABELIO", "STDOUTMODE", "STDERRMODE", "KILL_BAD_EXIT"})
+    // slurm.conf may say that the end of one host's look ends the others'.
+    assert_true(said->out.find(" --kill-on-bad-exit=0 ") != said->out.npos);
+    assert_true(said->out.find(" --wait=0 ") != said->out.npos);
+    for (const char *name : {"LABELIO", "STDOUTMODE", "STDERRMODE", "KILL_BAD_EXIT", "WAIT", "CONTAINER", "EXPORT_ENV"})
         assert_true(said->out.find(std::string("SLURM_") + name) == said->out.npos);
+    assert_true(said->out.find("SRUN_") == said->out.npos);
     assert_int_equal(run("exit 0")->code, 3); // it knows of none that runs
     assert_int_equal(run("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")->code, 3);
     said = run("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");

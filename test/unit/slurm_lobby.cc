@@ -490,6 +490,27 @@ void each_allocation_has_one_srun_for_its_session(void **) {
     assert_int_equal(world.sessions->sent.size(), 4);
 }
 
+// What somebody has set for the sruns of jobs would put the session into a container, or its end before theirs.
+void the_sessions_srun_is_without_options_for_those_of_jobs(void **) {
+    for (const char *name : {"SLURM_CONTAINER", "SRUN_CONTAINER", "SLURM_TIMELIMIT", "TEST_KEPT"})
+        ::setenv(name, "/x", 1);
+    World world;
+    world.start();
+    world.make_script("srun", "env >\"$here/environment.new\"; mv \"$here/environment.new\" \"$here/environment\"");
+    world.enter("7");
+    world.reach(CentralRole::session, "7");
+    world.until([&] { return !world.lines_of("environment").empty(); });
+    auto variables = world.lines_of("environment");
+    auto has = [&](const char *variable) {
+        return std::find(variables.begin(), variables.end(), variable) != variables.end();
+    };
+    for (const char *variable : {"SLURM_CONTAINER=/x", "SRUN_CONTAINER=/x", "SLURM_TIMELIMIT=/x"})
+        assert_false(has(variable));
+    assert_true(has("TEST_KEPT=/x"));
+    for (const char *name : {"SLURM_CONTAINER", "SRUN_CONTAINER", "SLURM_TIMELIMIT", "TEST_KEPT"})
+        ::unsetenv(name);
+}
+
 // It was refused by Slurm, perhaps: whoever needs the session next tries again.
 void an_srun_that_has_ended_makes_room_for_another(void **) {
     World world;
@@ -566,6 +587,7 @@ int main() {
         cmocka_unit_test(a_slurmctld_that_answers_late_is_waited_for),
         cmocka_unit_test(a_slurmctld_that_was_away_is_asked_again),
         cmocka_unit_test(each_allocation_has_one_srun_for_its_session),
+        cmocka_unit_test(the_sessions_srun_is_without_options_for_those_of_jobs),
         cmocka_unit_test(an_srun_that_has_ended_makes_room_for_another),
         cmocka_unit_test(a_session_that_does_not_come_is_given_up_in_time),
         cmocka_unit_test(the_launcher_is_one_process_and_the_next_one_follows_it),

@@ -16,6 +16,7 @@
 #include "plugins/slurm/check/controller_config.h"
 #include "plugins/slurm/check/plugin_file.h"
 #include "plugins/slurm/check/topology_check.h"
+#include "plugins/slurm/steps/own_srun.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -206,12 +207,19 @@ int run_on(const std::string &job, std::vector<std::string> command, const char 
         std::fflush(stdout);
     }
     std::vector<std::string> words = {
-        "srun",    "--jobid=" + id,   "--overlap",        "--mpi=none",        input,
-        "--quiet", "--cpu-bind=none", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1"};
+        "srun", "--jobid=" + id, "--overlap", "--mpi=none", input, "--quiet", "--cpu-bind=none", "--nodes=" + count,
+        "--ntasks=" + count, "--ntasks-per-node=1",
+        // Hosts end their looks at different times; KillOnBadExit and WaitTime of slurm.conf are for jobs.
+        "--kill-on-bad-exit=0", "--wait=0"};
     words.insert(words.end(), command.begin(), command.end());
     // What a user has set for the srun of a job would change what comes from the hosts, or end the others' looks.
-    for (const char *name : {"SLURM_LABELIO", "SLURM_STDOUTMODE", "SLURM_STDERRMODE", "SLURM_KILL_BAD_EXIT"})
-        ::unsetenv(name);
+    std::vector<std::string> unwanted;
+    for (char **variable = environ; *variable; ++variable) {
+        if (changes_own_srun(*variable))
+            unwanted.emplace_back(*variable, std::strcspn(*variable, "="));
+    }
+    for (const auto &name : unwanted)
+        ::unsetenv(name.c_str());
     std::vector<char *> argv;
     for (auto &word : words)
         argv.push_back(word.data());

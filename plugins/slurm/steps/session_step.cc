@@ -4,6 +4,7 @@
 #include "common/process/posix_spawn.h"
 
 #include "common/start/step_secret.h"
+#include "plugins/slurm/steps/own_srun.h"
 
 #include <cerrno>
 #include <csignal>
@@ -73,8 +74,10 @@ Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings
     SpawnAttributes how(POSIX_SPAWN_SETSID);
     std::string secret = fmt::format("{}={}", step_secret_variable, step.secret);
     std::vector<char *> environment;
-    for (char **variable = environ; *variable; ++variable)
-        environment.push_back(*variable);
+    for (char **variable = environ; *variable; ++variable) {
+        if (!changes_own_srun(*variable))
+            environment.push_back(*variable);
+    }
     if (!step.secret.empty())
         environment.push_back(secret.data());
     environment.push_back(nullptr);
