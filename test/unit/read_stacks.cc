@@ -183,6 +183,36 @@ static void a_debugger_that_ignores_everything_is_not_waited_for(void **) {
     assert_true(count > 0);
 }
 
+// Several that say much until they end, and several that do not end.
+static void debuggers_that_do_not_end_are_waited_for_together(void **) {
+    StandIns files;
+    std::string speaks = files.make("speaks", "#!/bin/sh\nhead -c 1000000 /dev/zero\ncat >/dev/null\n: >\"" +
+                                                  files.path + "/ended.$$\"\n");
+    std::string stays = files.make("stays", "#!/bin/sh\nexec sleep 300\n");
+    auto began = StackClock::now();
+    {
+        std::vector<GdbProcess> gdbs;
+        gdbs.reserve(10);
+        for (int i = 0; i < 10; ++i) {
+            auto gdb = GdbProcess::start(i < 2 ? speaks : stays);
+            assert_true(gdb.ok());
+            gdbs.push_back(std::move(*gdb));
+            gdbs.back().close_input();
+        }
+        std::vector<GdbProcess *> all;
+        for (auto &gdb : gdbs)
+            all.push_back(&gdb);
+        std::size_t ended = 0;
+        end_all({all[0], all[1]}, began + std::chrono::seconds(60));
+        for (const auto &file : std::filesystem::directory_iterator(files.path))
+            ended += file.path().filename().string().starts_with("ended.");
+        assert_int_equal(ended, 2); // by themselves
+        began = StackClock::now();
+        end_all(all, began + std::chrono::milliseconds(200));
+    }
+    assert_true(StackClock::now() - began < std::chrono::seconds(8)); // eight times two, one after the other
+}
+
 static void a_gdb_that_says_no_but_holds_on_is_ended(void **) {
     std::string gdb = gdb_that_may_look();
     if (gdb.empty())
@@ -267,6 +297,7 @@ static void whether_it_was_stopped_is_seen_late(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_debugger_that_ignores_everything_is_not_waited_for),
+        cmocka_unit_test(debuggers_that_do_not_end_are_waited_for_together),
         cmocka_unit_test(a_gdb_that_says_no_but_holds_on_is_ended),
         cmocka_unit_test(a_gdb_that_does_not_get_on_lets_go),
         cmocka_unit_test(programs_without_build_id_are_told_apart),

@@ -468,11 +468,10 @@ class HostDebug {
                 one.stop();
             one.gdb.close_input();
         }
-        auto until = StackClock::now() + to_let_all_go;
-        for (auto &[rank, one] : ranks_) {
-            auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - StackClock::now());
-            (void)one.gdb.has_ended(std::max(left, std::chrono::milliseconds(0)));
-        }
+        std::vector<GdbProcess *> gdbs;
+        for (auto &[rank, one] : ranks_)
+            gdbs.push_back(&one.gdb);
+        end_all(gdbs, StackClock::now() + to_let_all_go);
         std::map<Rank, LookedAt> targets;
         std::vector<LookedAt> followed;
         for (auto &[rank, one] : ranks_) {
@@ -480,7 +479,7 @@ class HostDebug {
             for (auto &[pid, child] : one.followed)
                 followed.push_back(std::move(child));
         }
-        ranks_.clear(); // those that hang are killed
+        ranks_.clear();
         for (auto &[rank, target] : targets)
             target.put_right();
         for (auto &child : followed)

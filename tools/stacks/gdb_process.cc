@@ -83,16 +83,25 @@ Result<GdbProcess> GdbProcess::start(const std::string &gdb, const std::string &
 }
 
 GdbProcess::GdbProcess(GdbProcess &&other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), to_(std::move(other.to_)), from_(std::move(other.from_)) {}
+    : pid_(std::exchange(other.pid_, -1)), to_(std::move(other.to_)), from_(std::move(other.from_)),
+      killed_(other.killed_) {}
+
+void GdbProcess::kill() {
+    to_.reset();
+    ::kill(-pid_, SIGKILL); // it has a group of its own, and is not reaped yet
+    killed_ = StackClock::now();
+}
 
 GdbProcess::~GdbProcess() {
     if (pid_ < 0)
         return;
     // At the end of its input it lets go of what it has stopped, and ends; by force it would leave that stopped.
     to_.reset();
-    (void)has_ended(to_let_go);
-    ::kill(-pid_, SIGKILL); // it has a group of its own, and is not reaped yet
-    if (has_ended(to_be_killed))
+    if (!killed_) {
+        (void)has_ended(to_let_go);
+        kill();
+    }
+    if (has_ended(std::chrono::ceil<std::chrono::milliseconds>(*killed_ + to_be_killed - StackClock::now())))
         ::waitpid(pid_, nullptr, 0);
 }
 
@@ -111,6 +120,28 @@ bool GdbProcess::has_ended(std::chrono::milliseconds patience) const {
         if (StackClock::now() >= until)
             return false;
     }
+}
+
+void end_all(const std::vector<GdbProcess *> &all, StackClock::time_point until) {
+    std::vector<GdbProcess *> left = all, with_output = all;
+    for (;;) {
+        std::erase_if(left, [](const GdbProcess *one) { return one->has_ended(std::chrono::milliseconds(0)); });
+        if (left.empty() || StackClock::now() >= until)
+            break;
+        std::vector<pollfd> waits;
+        for (const GdbProcess *one : with_output)
+            waits.push_back({one->output(), POLLIN, 0});
+        ::poll(waits.data(), waits.size(), 5); // that one has ended nothing else tells
+        std::vector<GdbProcess *> go_on;
+        for (std::size_t i = 0; i < waits.size(); ++i) {
+            char dropped[65536];
+            if (waits[i].revents == 0 || ::read(waits[i].fd, dropped, sizeof dropped) > 0)
+                go_on.push_back(with_output[i]);
+        }
+        with_output = std::move(go_on);
+    }
+    for (GdbProcess *one : left)
+        one->kill();
 }
 
 bool GdbProcess::is_it(pid_t process) const {

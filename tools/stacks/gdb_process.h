@@ -7,6 +7,7 @@
 #include "common/base/unique_fd.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -34,7 +35,10 @@ class GdbProcess {
 
     // As Ctrl-C at its prompt: a command that is under way is given up, and a process that it lets run stops.
     void interrupt() const;
-    void close_input() { to_.reset(); }     // of several, before the first one is waited for
+    void close_input() { to_.reset(); } // of several, before the first one is waited for
+    // Ends it by force, and waits for nothing: of several, before the first one is destroyed. All that were killed at one
+    // moment are waited for for to_be_killed together.
+    void kill();
     int input() const { return to_.get(); } // does not block
     int output() const { return from_.get(); }
     // Is this gdb, or what it has started (where "gdb" is a script around it), the process?
@@ -47,6 +51,12 @@ class GdbProcess {
     GdbProcess(pid_t pid, UniqueFd to, UniqueFd from) : pid_(pid), to_(std::move(to)), from_(std::move(from)) {}
     pid_t pid_ = -1;
     UniqueFd to_, from_;
+    std::optional<StackClock::time_point> killed_;
 };
+
+// Waits until all of them have ended, whose inputs are closed; those that have not by `until` are killed. What they
+// write meanwhile is dropped: one whose pipe is full would not come to read the end of its input. They are destroyed
+// behind this, in any order.
+void end_all(const std::vector<GdbProcess *> &all, StackClock::time_point until);
 
 } // namespace pmixhost
