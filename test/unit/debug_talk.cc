@@ -51,6 +51,18 @@ void attaching_comes_behind_the_settings(void **) {
     assert_string_equal(events[0].text.c_str(), "ptrace: Operation not permitted.\n");
 }
 
+// At the first instruction no library is there yet, and gdb's question whether one may come is answered with no.
+void a_breakpoint_may_wait_for_its_library(void **) {
+    GdbDialogue gdb;
+    std::string setting = "-gdb-set breakpoint pending on", said = gdb.begin(12);
+    while (said != "7" + setting + "\n" && said.starts_with("7-gdb-set ")) {
+        std::string next;
+        (void)gdb.on_line("7^done", next);
+        said = next;
+    }
+    assert_string_equal(said.c_str(), ("7" + setting + "\n").c_str());
+}
+
 void an_answer_is_what_was_said_meanwhile(void **) {
     GdbDialogue gdb = stopped();
     assert_string_equal(gdb.ask(5, "print \"x\"").c_str(), "7-interpreter-exec console \"print \\\"x\\\"\"\n");
@@ -474,6 +486,7 @@ void the_board_follows_each_rank(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(attaching_comes_behind_the_settings),
+        cmocka_unit_test(a_breakpoint_may_wait_for_its_library),
         cmocka_unit_test(an_answer_is_what_was_said_meanwhile),
         cmocka_unit_test(values_of_the_machine_interface_come_whole),
         cmocka_unit_test(a_process_runs_and_stops),

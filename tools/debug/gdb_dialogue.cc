@@ -85,7 +85,9 @@ Result<GdbRecord> result_behind(std::string_view line) {
 std::string GdbDialogue::begin(pid_t process) {
     for (const char *setting :
          {"-gdb-set mi-async on", "-gdb-set pagination off", "-gdb-set width 0", "-gdb-set height 0",
-          "-gdb-set style enabled off", "-gdb-set print frame-arguments scalars"})
+          "-gdb-set style enabled off", "-gdb-set print frame-arguments scalars",
+          // Where ranks stop first their libraries are not there yet, and nobody is asked whether one may come.
+          "-gdb-set breakpoint pending on"})
         waiting_.push_back({setting_id, setting});
     waiting_.push_back({setting_id, "-interpreter-exec console \"handle SIGSTOP nopass\""});
     waiting_.push_back({setting_id, "-interpreter-exec console \"handle SIGCONT nostop noprint pass\""});
