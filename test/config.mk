@@ -58,7 +58,7 @@ test_unit_reach_plan_SOURCES = test/unit/reach_plan.cc tools/view/reach_plan.cc
 test_unit_reach_plan_CPPFLAGS = $(config_test_cppflags)
 test_unit_reach_plan_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 test_unit_stacks_SOURCES = test/unit/stacks.cc tools/stacks/shown_text.cc tools/stacks/gdb_text.cc \
-	tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/stack_lines.cc tools/stacks/stack_tree.cc \
+	tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/mapped_code.cc tools/stacks/stack_lines.cc tools/stacks/stack_tree.cc \
 	tools/stacks/stack_report.cc tools/stacks/stack_page.cc
 test_unit_stacks_CPPFLAGS = $(config_test_cppflags)
 test_unit_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
@@ -77,11 +77,14 @@ test_unit_dap_session_SOURCES = test/unit/dap_session.cc tools/dap/dap_frames.cc
 test_unit_dap_session_CPPFLAGS = $(config_test_cppflags)
 test_unit_dap_session_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 test_unit_read_stacks_SOURCES = test/unit/read_stacks.cc tools/stacks/read_stacks.cc tools/stacks/gdb_session.cc tools/stacks/gdb_process.cc \
-	tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/shown_text.cc
+	tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/mapped_code.cc \
+	tools/stacks/shown_text.cc
 test_unit_read_stacks_CPPFLAGS = $(config_test_cppflags)
 test_unit_read_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
-EXTRA_test_unit_read_stacks_DEPENDENCIES = test/unit/waits_one test/unit/waits_two
-check_PROGRAMS += test/unit/waits_one test/unit/waits_two
+EXTRA_test_unit_read_stacks_DEPENDENCIES = test/unit/waits_one test/unit/waits_two test/unit/waits_bare
+check_PROGRAMS += test/unit/waits_one test/unit/waits_two test/unit/waits_bare
+test_unit_waits_bare_SOURCES = test/unit/waits_bare.c
+test_unit_waits_bare_LDFLAGS = -Wl,-s
 test_unit_waits_one_SOURCES = test/unit/waits_here.c
 test_unit_waits_one_CPPFLAGS = $(AM_CPPFLAGS) -DWAITS_IN=waits_in_one
 test_unit_waits_one_LDFLAGS = -Wl,--build-id=none

@@ -2,6 +2,8 @@
 // time, what it has is shown, and nothing is left stopped or dead.
 #include "tools/stacks/read_stacks.h"
 
+#include "tools/stacks/mapped_code.h"
+
 #include <climits>
 #include <csignal>
 #include <filesystem>
@@ -65,7 +67,7 @@ struct StandIns {
 // A process that waits; ended when this is dropped.
 struct Waiting {
     pid_t pid = -1;
-    explicit Waiting(const char *program = nullptr) {
+    explicit Waiting(const char *program = nullptr, const char *name = "it") {
         int ends[2];
         assert_int_equal(pipe(ends), 0);
         pid = fork();
@@ -74,7 +76,7 @@ struct Waiting {
             dup2(ends[1], STDOUT_FILENO);
             close(ends[0]), close(ends[1]);
             if (program)
-                execl(program, program, nullptr);
+                execl(program, name, nullptr);
             if (!program && write(STDOUT_FILENO, ".", 1) == 1) {
                 for (;;)
                     pause();
@@ -258,6 +260,66 @@ static void programs_without_build_id_are_told_apart(void **) {
     assert_true(is_in(seen[1], "waits_in_two") && !is_in(seen[1], "waits_in_one"));
 }
 
+// Without symbols; the kernel loads each elsewhere.
+static void calls_without_names_are_told_apart(void **) {
+    std::string gdb = gdb_that_may_look();
+    if (gdb.empty())
+        skip();
+    const char *program = PMIXHOST_TOP_BUILDDIR "/test/unit/waits_bare";
+    Waiting one(program, "one"), two(program, "two"), again(program, "one");
+    auto seen = look({one.pid, two.pid, again.pid}, {gdb, true}, wish_of(std::chrono::seconds(120)));
+    std::vector<std::vector<std::string>> own(seen.size()); // names of calls in the program, the innermost first
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        assert_true(says(seen[i], "") && seen[i].threads.size() == 1);
+        for (const auto &frame : seen[i].threads[0].frames) {
+            assert_int_equal(frame.address, 0);
+            if (frame.function.starts_with("waits_bare+0x")) {
+                own[i].push_back(frame.function);
+                assert_string_equal(frame.module.c_str(), program);
+            }
+        }
+        assert_true(own[i].size() >= 2); // main() and below
+    }
+    assert_true(own[0] == own[2]);
+    assert_true(own[0][0] != own[1][0]);
+    assert_true(own[0][1] == own[1][1]); // main(), though it calls from another place
+}
+
+// Files that anybody may have written, and maps of which little is to be understood.
+static void what_is_mapped_may_be_anything(void **) {
+    StandIns files;
+    std::string file = files.make("odd", "no program");
+    auto named = [](const MappedCode &code, std::uint64_t address) {
+        std::vector<StackFrame> frames{{"", "", 0, "", address}};
+        code.name_nameless(frames);
+        assert_int_equal(frames[0].address, 0);
+        return frames[0].function;
+    };
+    std::string maps = "1000-3000 r--p 00000000 fe:01 12   " + file + "\n3000-4000 r-xp 00002000 fe:01 12   " + file +
+                       "\n4000-5000 rw-p 00000000 00:00 0 \n5000-x r-xp 0 0 0 " + file + "\n-\n/\n5000 /x\n";
+    assert_string_equal(named(MappedCode::of_maps(maps, ""), 0x3010).c_str(), "odd+0x2010");
+    for (std::uint64_t address : {0x0, 0xfff, 0x4000, 0x5000})
+        assert_string_equal(named(MappedCode::of_maps(maps, ""), address).c_str(), "");
+    std::string said =
+        "process 7\nMapped address spaces:\n\n          Start Addr   End Addr       Size     Offset objfile\n"
+        "      0x1000     0x3000     0x2000        0x0 " +
+        file + "\n      0x3000     0x4000     0x1000     0x2000  " + file + "\n";
+    assert_string_equal(named(MappedCode::of_gdb(said), 0x3010).c_str(), "odd+0x2010");
+    // A program, cut anywhere and scribbled on.
+    std::ifstream in("/proc/self/exe", std::ios::binary);
+    std::string whole(4096, '\0');
+    in.read(whole.data(), static_cast<std::streamsize>(whole.size()));
+    std::srand(7);
+    for (int i = 0; i < 200; ++i) {
+        std::string damaged =
+            whole.substr(0, i < 100 ? static_cast<std::size_t>(std::rand()) % whole.size() : whole.size());
+        for (std::size_t b = 16; i >= 100 && b < damaged.size(); b += 1 + static_cast<std::size_t>(std::rand()) % 60)
+            damaged[b] = static_cast<char>(std::rand());
+        std::ofstream(file, std::ios::trunc | std::ios::binary) << damaged;
+        assert_true(named(MappedCode::of_maps(maps, ""), 0x3010).starts_with("odd+0x"));
+    }
+}
+
 static void half_a_word_of_eu_stack_is_half_a_word(void **) {
     StandIns files;
     std::string words = "#!/bin/sh\nfor last; do :; done\necho \"TID $last:\"\n";
@@ -301,6 +363,8 @@ int main() {
         cmocka_unit_test(a_gdb_that_says_no_but_holds_on_is_ended),
         cmocka_unit_test(a_gdb_that_does_not_get_on_lets_go),
         cmocka_unit_test(programs_without_build_id_are_told_apart),
+        cmocka_unit_test(calls_without_names_are_told_apart),
+        cmocka_unit_test(what_is_mapped_may_be_anything),
         cmocka_unit_test(half_a_word_of_eu_stack_is_half_a_word),
         cmocka_unit_test(whether_it_was_stopped_is_seen_late),
     };

@@ -57,8 +57,8 @@ static void gdb_is_understood(void **) {
     assert_string_equal(record->word.c_str(), "done");
     auto frames = frames_of_gdb(record->values);
     assert_int_equal(frames.size(), 2);
-    assert_true(frames[0] == (StackFrame{"read", "", 0, "/lib/libc.so.6"}));
-    assert_true(frames[1] == (StackFrame{"main", "hang.c", 12, ""}));
+    assert_true(frames[0] == (StackFrame{"read", "", 0, "/lib/libc.so.6", 1}));
+    assert_true(frames[1] == (StackFrame{"main", "hang.c", 12, "", 2}));
     record = parse_gdb_line("3^done,threads=[{id=\"2\",target-id=\"Thread 0x7f1 (LWP 77)\",name=\"a\\nb\"},"
                             "{id=\"1\",target-id=\"LWP 76\"},{id=\"x;kill\",target-id=\"LWP 3\"},\"?\"],"
                             "current-thread-id=\"1\"");
@@ -122,9 +122,10 @@ static void eu_stack_is_understood(void **) {
     assert_int_equal(threads[0].id, 7);
     assert_int_equal(threads[0].frames.size(), 4);
     assert_true(threads[0].frames[0] ==
-                (StackFrame{"clock_nanosleep", "../sysdeps/clock_nanosleep.c", 48, "/usr/lib/libc.so.6"}));
-    assert_true(threads[0].frames[1] == (StackFrame{"a::b(int, char const*)", "/tmp/hang.c", 4, "/tmp/my hang"}));
-    assert_true(threads[0].frames[2] == (StackFrame{"", "", 0, "/tmp/hang"}));
+                (StackFrame{"clock_nanosleep", "../sysdeps/clock_nanosleep.c", 48, "/usr/lib/libc.so.6", 0x7f42}));
+    assert_true(threads[0].frames[1] ==
+                (StackFrame{"a::b(int, char const*)", "/tmp/hang.c", 4, "/tmp/my hang", 0x5626}));
+    assert_true(threads[0].frames[2] == (StackFrame{"", "", 0, "/tmp/hang", 0x5627}));
     assert_string_equal(threads[1].frames[0].function.c_str(), "\\x1b[2J");
     assert_true(threads_of_eu_stack("").empty());
     assert_true(threads_of_eu_stack("#0  0x1 f - x\n    a:1:2\n").empty());

@@ -13,6 +13,8 @@ namespace {
 // "0x00007f421206b545     clock_nanosleep@GLIBC_2.2.5 - /usr/lib/libc.so.6", behind "#0  "
 StackFrame eu_frame(std::string_view line) {
     StackFrame frame;
+    if (line.starts_with("0x"))
+        std::from_chars(line.data() + 2, line.data() + line.size(), frame.address, 16);
     line.remove_prefix(std::min(line.find(' '), line.size()));
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     auto module = line.rfind("- ");

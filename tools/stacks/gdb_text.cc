@@ -214,6 +214,8 @@ std::vector<StackFrame> frames_of_gdb(const nlohmann::json &values) {
         one.file = shown_text(gdb_word(frame, "file"), max_frame_text);
         one.line = number_in<unsigned>(gdb_word(frame, "line"));
         one.module = shown_text(gdb_word(frame, "from"), max_frame_text);
+        if (std::string address = gdb_word(frame, "addr"); address.starts_with("0x"))
+            std::from_chars(address.data() + 2, address.data() + address.size(), one.address, 16);
         out.push_back(std::move(one));
     }
     return out;

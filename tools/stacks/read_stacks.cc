@@ -5,6 +5,7 @@
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
 #include "tools/stacks/eu_stack_text.h"
+#include "tools/stacks/mapped_code.h"
 #include "tools/stacks/shown_text.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +34,17 @@ unsigned processors() {
     if (::sched_getaffinity(0, sizeof set, &set) == 0)
         return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
     return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// `code`: says what is mapped, where a call has no name.
+void name_calls(ProcessStacks &process, const std::function<MappedCode()> &code) {
+    bool some = std::any_of(process.threads.begin(), process.threads.end(), [](const ThreadStack &thread) {
+        return std::any_of(thread.frames.begin(), thread.frames.end(),
+                           [](const StackFrame &frame) { return frame.function.empty(); });
+    });
+    MappedCode mapped = some ? code() : MappedCode();
+    for (auto &thread : process.threads)
+        mapped.name_nameless(thread.frames);
 }
 
 // One gdb that looks at one process after the other.
@@ -64,6 +77,8 @@ class GdbReader {
             if (ours)
                 target.put_right();
         }
+        // It runs again: the files may be on a file system that does not answer.
+        name_calls(process, [&target] { return MappedCode::of_process(target.pid()); });
         if (!target.still_there()) {
             process.threads.clear(); // of whom it was nobody knows
             process.why = "it has ended meanwhile";
@@ -92,6 +107,10 @@ class GdbReader {
         }
         process.executable = shown_text(executable, max_frame_text);
         auto read = loaded ? read_threads(process, 0, wish_.deadline) : Result<void>(loaded.failure());
+        name_calls(process, [this] {
+            auto said = gdb_->console("info proc mappings", wish_.deadline);
+            return said ? MappedCode::of_gdb(said->text) : MappedCode();
+        });
         if (!read)
             process.why = fmt::format("{}: {}", printable(file, 200), shown_text(read.failure().text, 300));
     }
@@ -237,8 +256,10 @@ void read_by_eu_stack(ProcessStacks &process, const Debugger &debugger, std::vec
     bool was_killed = said && (said->cut || said->code >= 128);
     if (target && (!said || was_killed))
         target->put_right();
-    if (said)
+    if (said) {
         process.threads = threads_of_eu_stack(said->out);
+        name_calls(process, [target] { return target ? MappedCode::of_process(target->pid()) : MappedCode(); });
+    }
     if (!wish.all_threads && process.threads.size() > 1)
         process.threads.resize(1);
     if (target && !target->still_there()) {

@@ -4,6 +4,7 @@
 
 #include "common/job/job_map.h"
 
+#include <cstdint>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -17,10 +18,11 @@ inline constexpr std::size_t max_frame_text = 300; // bytes of a name or path
 
 // Texts are as shown_text() has them (shown_text.h): bounded, UTF-8, without control characters.
 struct StackFrame {
-    std::string function; // empty: unknown
+    std::string function; // empty: unknown; "MODULE+0xOFFSET" where it has no name (mapped_code.h)
     std::string file;     // of the source; empty: unknown
     unsigned line = 0;
-    std::string module; // the program or library; may be empty
+    std::string module;        // the program or library; may be empty
+    std::uint64_t address = 0; // in its own process, until that is named by it; 0: unknown
     bool operator==(const StackFrame &) const = default;
     auto operator<=>(const StackFrame &) const = default;
 };
