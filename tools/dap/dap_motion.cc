@@ -179,8 +179,8 @@ void DapMotion::on_answer(Rank rank, const GdbEvent &answer) {
                        {{"threadId", ranks_->thread_id(rank, thread.number)}, {"allThreadsContinued", false}});
 }
 
-// A client goes to each thread that stops, unless it is told to stay. When all ranks make a step, it is to stay with the
-// one that its user has stepped with.
+// A client goes to each thread that stops, unless it is told to stay. When all ranks make a step, it is to stay with
+// the one that its user has stepped with.
 bool DapMotion::leaves_focus(Rank rank, const json &how) const {
     return how["reason"] != "exception" && leader_ && leader_ != rank &&
            (how["reason"] == "step" || ranks_->is(*leader_, DapRanks::State::stopped));

@@ -154,8 +154,8 @@ std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &w
     return out;
 }
 
-// What has ended by itself is said to be so right after this, in words for people; of what a command has ended or let go
-// there is no more to come. Of a program that becomes another one gdb lets go before it has it as a new inferior.
+// What has ended by itself is said to be so right after this, in words for people; of what a command has ended or let
+// go there is no more to come. Of a program that becomes another one gdb lets go before it has it as a new inferior.
 void GdbDialogue::on_group(const GdbRecord &record, std::vector<GdbEvent> &out) {
     if (record.word == "thread-group-started" || record.word == "thread-created")
         gone_ = added_ = false;
