@@ -90,13 +90,19 @@ void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature
     if (ask->timeout)
         timeout = StepConnect::before_the_library(*ask->timeout);
     if (ask->kind == CollectiveKind::group_construct)
-        building_.push_back({ask, signature});
+        building_.push_back({ask, signature, {}});
     collectives_.enter(signature, {std::move(data), ask->refused, ask->local_status, timeout},
                        {[this, ask, signature](pmix_status_t status, Bytes parts) {
-                            std::erase_if(building_, [&](const auto &each) { return each.ask == ask; });
+                            RankRanges told;
+                            std::erase_if(building_, [&](auto &each) {
+                                if (each.ask != ask)
+                                    return false;
+                                told = std::move(each.told);
+                                return true;
+                            });
                             if (status != PMIX_SUCCESS)
                                 return ask->reply(status, {});
-                            done(*ask, signature, parts);
+                            done(*ask, signature, parts, told);
                         },
                         PMIX_ERROR, Bytes()});
 }
@@ -107,7 +113,7 @@ std::vector<Process> StepGroups::members_for_library(const Group &group) {
     return group.members.each([this](const Bytes &nspace) { return jobs_.size_of(nspace); }, most_named);
 }
 
-void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &data) {
+void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &data, const RankRanges &told) {
     if (ask.kind == CollectiveKind::group_destruct) {
         groups_.remove(ask.name);
         return ask.reply(PMIX_SUCCESS, {});
@@ -139,6 +145,12 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     }
     if (!groups_.add(group))
         context_.log.warning("there are too many groups: {} is not known to queries", printable(ask.name));
+    if (ask.tells_of_ends) { // also who had ended before anybody here came
+        std::vector<Rank> failed;
+        std::copy_if(parts->gone.begin(), parts->gone.end(), std::back_inserter(failed),
+                     [&](Rank rank) { return !told.contains(rank); });
+        tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, ask.name, members_here(group.members), failed);
+    }
     bool whole = parts->gone.empty() || library_drops_members_of_partial_groups();
     ask.reply(whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
               {parts->context_id, std::move(parts->endpoints), members_for_library(group)});
@@ -231,12 +243,14 @@ void StepGroups::on_bad_ends(const wire::HostReport &report) {
         tell_of_invited(ranks[i]);
     for (const auto &[group, failed] : groups_.affected(context_.step.nspace, ranks))
         tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, group->name, members_here(group->members), failed);
-    for (const Building &building : building_) {
+    for (Building &building : building_) {
         if (!building.ask->tells_of_ends)
             continue;
         std::vector<Rank> failed;
         std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(failed),
                      [&](Rank rank) { return building.signature.contains(context_.step.nspace, rank); });
+        for (Rank rank : failed)
+            building.told.add(rank, rank);
         if (!failed.empty())
             tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, building.ask->name, members_here(building.signature), failed);
     }

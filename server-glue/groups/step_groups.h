@@ -33,7 +33,8 @@ class StepGroups final : public StepService {
     wire::GroupPart part_of(const Signature &signature);
     void enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
     void refuse_other_versions(GroupAsk &ask, const Signature &signature);
-    void done(GroupAsk &ask, const Signature &signature, const Bytes &parts);
+    // `told`: members whose end those here have heard of.
+    void done(GroupAsk &ask, const Signature &signature, const Bytes &parts, const RankRanges &told);
     std::vector<Process> members_for_library(const Group &group);
     void tell_context_id(const Group &group);
     // Members of groups that want to know, or of one that is being built by invitation, have ended.
@@ -56,6 +57,7 @@ class StepGroups final : public StepService {
     struct Building {
         std::shared_ptr<GroupAsk> ask;
         Signature signature;
+        RankRanges told; // ended meanwhile, of which those who want to know have heard
     };
     std::vector<Building> building_; // under way
     ContextIds context_ids_;

@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 
 #include "common/wire/collective_messages.h"
+#include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/session_messages.h"
 #include "server-glue/core/signature.h"
@@ -873,6 +874,49 @@ void a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts(void **) {
     assert_true(of && of->kind == CollectiveKind::fence && of->members.size() == 2);
 }
 
+// Who wants to know of the ends of members hears of those, too, that had ended before the group was begun here; once.
+void a_group_tells_who_had_ended_before_it_was_built(void **) {
+    World world(2);
+    world.start_tasks();
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, "job", PMIX_RANK_WILDCARD);
+    bool yes = true;
+    pmix_info_t notify;
+    PMIX_INFO_LOAD(&notify, PMIX_GROUP_NOTIFY_TERMINATION, &yes, PMIX_BOOL);
+    std::atomic<bool> built = false;
+    auto answered = [](pmix_status_t status, pmix_info_t[], std::size_t, void *mine, pmix_release_cbfunc_t release,
+                       void *release_data) {
+        *static_cast<std::atomic<bool> *>(mine) = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+        if (release)
+            release(release_data);
+    };
+    char name[] = "g";
+    assert_int_equal(world.fake.module->group(PMIX_GROUP_CONSTRUCT, name, &all, 1, &notify, 1, answered, &built),
+                     PMIX_SUCCESS);
+    auto signature = canonical(CollectiveKind::group_construct, {{"job", 0, true}}, [](const Bytes &) { return 4; });
+    signature->group = name;
+    signature->tolerant = 1;
+    wire::GroupPart part;
+    part.nspace = "job";
+    part.host = 1;
+    part.gone = {3};
+    wire::CollectiveUp up;
+    up.signature = wire::encode(*signature);
+    up.contributions = {{1, wire::encode(part)}};
+    world.other->send(0, wire::CollectiveUp::type, share(wire::encode(up)));
+    world.run_until([&] { return built && world.told(PMIX_GROUP_MEMBER_FAILED, "job:3"); });
+    wire::HostReport late; // its host says so now
+    late.origin = late.host = 1;
+    late.sequence = 1;
+    late.processes.push_back({3, PMIX_ERR_PROC_ABORTED, 9});
+    world.other->send(0, wire::HostReport::type, share(wire::encode(late)));
+    world.run_until([&] { return world.told(PMIX_ERR_PROC_ABORTED, "job:3"); });
+    std::lock_guard lock(world.fake.mutex);
+    assert_int_equal(std::count(world.fake.events.begin(), world.fake.events.end(),
+                                std::pair<pmix_status_t, std::string>(PMIX_GROUP_MEMBER_FAILED, "job:3")),
+                     1);
+}
+
 void a_message_that_nobody_takes_is_dropped(void **) {
     World world(2);
     world.start_tasks();
@@ -927,6 +971,7 @@ int main() {
         cmocka_unit_test(an_abort_of_all_that_a_host_has_told_is_not_told_again),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
         cmocka_unit_test(a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts),
+        cmocka_unit_test(a_group_tells_who_had_ended_before_it_was_built),
         cmocka_unit_test(a_message_that_nobody_takes_is_dropped),
         cmocka_unit_test(a_stuck_library_ends_the_step),
     };
