@@ -50,7 +50,7 @@ Result<UniqueFd> bind_dual(std::uint16_t port) {
     return fd;
 }
 
-// Numeric addresses of this host that another host may reach, at most `max_addresses`; the loopback only if it is alone.
+// Numeric addresses of this host that another host may reach, at most `max_addresses`; the loopback if it is alone.
 std::vector<std::string> own_addresses() {
     std::vector<std::string> v4, v6, loopback;
     ifaddrs *list = nullptr;

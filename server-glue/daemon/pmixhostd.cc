@@ -367,8 +367,8 @@ int run(Result<StartDocument> document) {
     TaskTable *table = TaskTable::create();
     if (!table)
         return 1;
-    // Both have the module of their own build: the supervisor asks it when the server has died, and pmixhost may have been
-    // upgraded by then. What is wrong with it the server says.
+    // Both have the module of their own build: the supervisor asks it when the server has died, and pmixhost may have
+    // been upgraded by then. What is wrong with it the server says.
     (void)load_backend(started->document);
     pid_t server = fork(); // there is one thread
     if (server < 0) {

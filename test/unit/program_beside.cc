@@ -1,14 +1,14 @@
 // Where a program finds those that were installed with it, also when another one has taken its place since it started.
 #include "common/process/program_beside.h"
 
-#include "test/unit/check.h"
-
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <unistd.h>
+
+#include "test/unit/check.h"
 
 using namespace pmixhost;
 

@@ -36,8 +36,8 @@ class GdbProcess {
     // As Ctrl-C at its prompt: a command that is under way is given up, and a process that it lets run stops.
     void interrupt() const;
     void close_input() { to_.reset(); } // of several, before the first one is waited for
-    // Ends it by force, and waits for nothing: of several, before the first one is destroyed. All that were killed at one
-    // moment are waited for for to_be_killed together.
+    // Ends it by force, and waits for nothing: of several, before the first one is destroyed. All that were killed at
+    // one moment are waited for for to_be_killed together.
     void kill();
     int input() const { return to_.get(); } // does not block
     int output() const { return from_.get(); }

@@ -12,8 +12,8 @@ namespace pmixhost {
 
 class StackTree {
   public:
-    // Calls are the same when they are of the same function (where neither its name nor its place in a file is known, of
-    // the same library); with `lines`, when they are at the same line, too.
+    // Calls are the same when they are of the same function (where neither its name nor its place in a file is known,
+    // of the same library); with `lines`, when they are at the same line, too.
     explicit StackTree(bool lines = false) : lines_(lines) { nodes_.emplace_back(); }
 
     static constexpr std::size_t root = 0;

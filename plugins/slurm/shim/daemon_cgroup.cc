@@ -144,9 +144,9 @@ std::vector<pid_t> DaemonCgroup::processes() const {
     return list;
 }
 
-// With one word to the kernel where it knows that one (version 2, from Linux 5.14 on). Else they are frozen first, or one
-// that does nothing but fork and end would always have another number than the one that was read; what is frozen dies
-// when it is thawed.
+// With one word to the kernel where it knows that one (version 2, from Linux 5.14 on). Else they are frozen first, or
+// one that does nothing but fork and end would always have another number than the one that was read; what is frozen
+// dies when it is thawed.
 // A number may become another process' between reading and killing. So the processes are held first, and those still
 // listed afterwards are the ones that are meant.
 void DaemonCgroup::kill_all() const {

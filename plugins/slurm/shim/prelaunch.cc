@@ -278,8 +278,8 @@ static PmixUse pmix_use_of_step(const std::vector<App> &apps) {
 
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
-    // salloc's own srun for the user's shell: slurmstepd asks no mpi plugin there, and the shell would have what is meant
-    // for this one.
+    // salloc's own srun for the user's shell: slurmstepd asks no mpi plugin there, and the shell would have what is
+    // meant for this one.
     if (info.step_id.step_id == SLURM_INTERACTIVE_STEP)
         return LaunchState();
     UniqueFd debugger(context.debugger);

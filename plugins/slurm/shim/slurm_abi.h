@@ -232,8 +232,8 @@ int proctrack_g_add(void *step, pid_t pid) __attribute__((weak));
 int container_g_join_external(std::uint32_t job_id) __attribute__((weak));
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 // A lock of Slurm's authentication, which slurmstepd holds for as long as it has a user's ids: in a task from
-// _pre_task_child_privileged (slurmstepd/mgr.c) to its exec, but for the hooks of SPANK. Each of Slurm's calls to a daemon
-// takes it, and so ends the process that holds it.
+// _pre_task_child_privileged (slurmstepd/mgr.c) to its exec, but for the hooks of SPANK. Each of Slurm's calls to a
+// daemon takes it, and so ends the process that holds it.
 void auth_setuid_unlock() __attribute__((weak));
 #endif
 // The process's view of slurm.conf; its type is public.

@@ -23,15 +23,16 @@ inline constexpr std::string_view start_timeout_variable = "PMIXHOST_START_TIMEO
 std::chrono::milliseconds door_timeout(char *const *environment);
 
 // Ends the step because a task of it cannot be prepared: srun gets one line and the exit code 1 from the first task of
-// this host that comes to that, or where this host cannot prove its user, the line alone. Where srun cannot be told, the
-// line goes to the task's standard error, and is read there before the step is killed. Of a het step all components are
-// killed: the step has the same number in each of their jobs.
+// this host that comes to that, or where this host cannot prove its user, the line alone. Where srun cannot be told,
+// the line goes to the task's standard error, and is read there before the step is killed. Of a het step all components
+// are killed: the step has the same number in each of their jobs.
 struct StepKiller {
     kit::Sealer &sealer;
     std::function<void(const std::vector<std::uint32_t> &jobs, std::uint32_t step)> kill;
     int error_fd = 2;
 };
-// `first_on_host`: it is Slurm's first task here, which speaks where there is no page to ask (StatusPage::claim_report).
+// `first_on_host`: it is Slurm's first task here, which speaks where there is no page to ask
+// (StatusPage::claim_report).
 void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why, char *const *environment,
                         const StepKiller &killer);
 
