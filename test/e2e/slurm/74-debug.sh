@@ -33,7 +33,7 @@ like "no others" "$output" 'no debugged rank that runs or has stopped is among t
 like "nor what is no rank" "$output" "focus is 'a-b'; allowed: "
 like "and it goes on behind that" "$output" $'\n''\[0,3\] \$2 = 2'
 says -- 'print nonsense' 'shell id' 'commands 1' 'info line nowhere'
-like "also where gdb calls it none" "$(says -- 'break nowhere_at_all' quit; echo "$output")" $'\[0-3\]\nBreakpoint 1 \(nowhere_at_all\) pending.*\nFunction "nowhere_at_all" not defined'
+like "also where gdb calls it none" "$(says -- 'break nowhere_at_all' quit; echo "$output")" $'\[0-3\][ \n]Breakpoint 1 \(nowhere_at_all\) pending.*\nFunction "nowhere_at_all" not defined'
 like "gdb's errors are theirs" "$output" $'\n''\[0-3\] No symbol "nonsense" in current context'
 like "what needs more than a line is refused by name" "$output" "'commands' is not for many ranks at once"
 
@@ -219,8 +219,8 @@ like "all ranks stand at their program's first instruction" "$output" $'\[0-3\] 
 like "and come to main" "$output" $'\[[0-9,-]+\][ \n].*Breakpoint 1, main \\(\\) at .*\$2 = 5'
 is "the job ends well, and so does the command" "$status" 0
 is "with what all ranks say" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
-launches "${four[@]}" "$clients/hello" -- 'break _exit' continue quit
-like "a breakpoint in a library that is not there yet waits for it" "$status $output" $'^0 .*Breakpoint 1 \(_exit\) pending.*\[[0-9,-]+\][ \n].*Breakpoint 1, .*_exit'
+launches "${four[@]}" "$clients/hello" -- 'break __libc_start_main' continue quit
+like "a breakpoint in a library that is not there yet waits for it" "$status $output" $'^0 .*Breakpoint 1 \(__libc_start_main\) pending.*\[[0-9,-]+\][ \n].*Breakpoint 1, .*__libc_start_main'
 launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$sp'
 like "a script stands at its interpreter's" "$output" $'\[0-3\] \$1 = 3\n'
 is "its exit code is the command's" "$status" 7
