@@ -51,7 +51,9 @@ bool SessionCollectives::replaces(const Member &member, const wire::SessionColle
     auto last = answered_.find({member.step, message.signature});
     if (last != answered_.end() && message.sequence <= last->second)
         return true;
-    bool alone = message.status == PMIX_ERR_TIMEOUT;
+    // Nor is that a join which met a namespace that there is not: when it comes, it has joined none of those either.
+    bool alone = message.status == PMIX_ERR_TIMEOUT ||
+                 (message.status == PMIX_ERR_NOT_FOUND && !known(*wire::decode<Signature>(message.signature)));
     auto same = [&](const Join &join) {
         return join.member == member && join.message.sequence == message.sequence &&
                join.message.signature == message.signature;

@@ -209,6 +209,24 @@ void a_timeout_alone_is_no_join(void **) {
     assert_int_equal(s.collectives.waiting(), 0);
 }
 
+// Who tries until the other job is there has not joined before, and nothing of it is kept.
+void what_nobody_knew_is_no_join(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"});
+    for (std::uint64_t number : {0, 1, 2}) {
+        s.join(1, number, ab, PMIX_ERR_NOT_FOUND);
+        assert_int_equal(s.collectives.waiting(), 0);
+    }
+    s.join(1, 3, ab);
+    s.join(2, 0, ab);
+    assert_int_equal(s.status(1, 3), PMIX_SUCCESS);
+    assert_int_equal(s.status(2, 0), PMIX_SUCCESS);
+    // Now it is one: the other job hears of it.
+    s.join(1, 4, ab, PMIX_ERR_NOT_FOUND);
+    s.join(2, 1, ab);
+    assert_int_equal(s.status(2, 1), PMIX_ERR_NOT_FOUND);
+}
+
 void a_timeout_of_who_missed_a_failure_is_one(void **) {
     Session s;
     Signature abc = all_of({"a", "b", "c"});
@@ -259,6 +277,7 @@ int main() {
         cmocka_unit_test(the_end_of_a_namespace_is_remembered),
         cmocka_unit_test(an_early_end_is_remembered),
         cmocka_unit_test(a_timeout_alone_is_no_join),
+        cmocka_unit_test(what_nobody_knew_is_no_join),
         cmocka_unit_test(a_timeout_of_who_missed_a_failure_is_one),
         cmocka_unit_test(a_namespace_may_come_again),
         cmocka_unit_test(nonsense_is_refused),
