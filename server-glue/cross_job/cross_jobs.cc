@@ -72,7 +72,8 @@ void CrossJobs::look_for_all(const Signature &signature, TimePoint deadline, std
         search->then(search->status);
     };
     for (const auto &members : signature.members) {
-        if (size_of(members.nspace) != 0)
+        // Also for one that is known: it may still be on its way to libpmix, and who asks later must not come first.
+        if (members.nspace == context_.step.nspace)
             continue;
         ++search->left;
         look_for(members.nspace, deadline, one_less);
