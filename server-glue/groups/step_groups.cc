@@ -145,10 +145,12 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     }
     if (!groups_.add(group))
         context_.log.warning("there are too many groups: {} is not known to queries", printable(ask.name));
-    if (ask.tells_of_ends) { // also who had ended before anybody here came
-        std::vector<Rank> failed;
-        std::copy_if(parts->gone.begin(), parts->gone.end(), std::back_inserter(failed),
-                     [&](Rank rank) { return !told.contains(rank); });
+    if (ask.tells_of_ends) {      // also who had ended before anybody here came
+        std::vector<Rank> failed; // other hosts say so, of any number
+        std::copy_if(parts->gone.begin(), parts->gone.end(), std::back_inserter(failed), [&](Rank rank) {
+            return rank < context_.step.map.rank_count() && signature.contains(context_.step.nspace, rank) &&
+                   !told.contains(rank);
+        });
         tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, ask.name, members_here(group.members), failed);
     }
     bool whole = parts->gone.empty() || library_drops_members_of_partial_groups();
