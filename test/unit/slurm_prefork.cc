@@ -345,7 +345,7 @@ static void all_components_of_a_het_step_are_ended(void **) {
     Prepared prepared;
     prepared.step = {12, 7, 1};
     end_step_from_task(prepared, true, "n1: broken", environment.array, killer);
-    assert_true((ended == std::vector<std::uint32_t>{12, 11, 13}));
+    assert_true((ended == std::vector<std::uint32_t>{11, 13, 12}));
 }
 
 // The daemon is told of the program by pmixhost-task, or by the hook where a container's runtime would close the way.

@@ -35,14 +35,15 @@ void write_and_await_reader(int fd, const std::string &line) {
     ::poll(&pipe, 1, read_limit);
 }
 
-// This one's first, should there be no time for more.
+// This one's last: with it this process ends.
 std::vector<std::uint32_t> jobs_of_step(const StepName &step, char *const *environment) {
-    std::vector<std::uint32_t> jobs{step.job_id};
+    std::vector<std::uint32_t> jobs;
     auto map = collect_task_map(environment);
     for (std::uint32_t job : map ? jobs_in_task_map(*map) : std::vector<std::uint32_t>{}) {
-        if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
+        if (job != step.job_id && std::find(jobs.begin(), jobs.end(), job) == jobs.end())
             jobs.push_back(job);
     }
+    jobs.push_back(step.job_id);
     return jobs;
 }
 
