@@ -419,12 +419,14 @@ void OutputFlow::on_root_lost(TimePoint now, HostIndex root) {
     end(now, flow);
 }
 
-void OutputFlow::on_host_gone(TimePoint now, HostIndex host) {
+void OutputFlow::on_host_gone(TimePoint now, HostIndex host, bool left) {
     on_root_lost(now, host); // its own neighbours hear of its end for sure, and tell the others
     for (auto &[root, over] : over_) {
         if (now >= over.since + noticed_within)
             over.told.clear();
-        if (auto told = over.told.extract(host)) {
+        auto told = over.told.extract(host);
+        // One that has left in order has passed it on before, unless it came just then.
+        if (told && !(left && now >= over.since + passed_on_within)) {
             auto demand = end_of_wish(root, over.serial);
             spread(demand, over.told, host, told.mapped());
         }

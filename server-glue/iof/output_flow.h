@@ -91,7 +91,7 @@ class OutputFlow {
     void on_demand(TimePoint now, HostIndex from, const wire::OutputDemand &message);
     void on_pieces(HostIndex from, wire::OutputPieces message);
     void on_taken(HostIndex from, const wire::OutputTaken &message);
-    void on_host_gone(TimePoint now, HostIndex host);
+    void on_host_gone(TimePoint now, HostIndex host, bool left);
     // That host is lost, which every host is told, also one that has no connection with it: its tools want nothing.
     void on_root_lost(TimePoint now, HostIndex root);
 
@@ -111,13 +111,14 @@ class OutputFlow {
     };
     using Flows = std::map<HostIndex, Flow>;
     // A wish that has ended. Who was told so may go without having passed it on: then those behind it are told. A host
-    // that goes later than `noticed_within` after it was told had taken it.
+    // that is lost later than `noticed_within` after it was told had taken it, and so had one that leaves in order later
+    // than `passed_on_within`: what it has to send goes before it does.
     struct Over {
         std::uint64_t serial = 0;
         Asked told;
         TimePoint since{};
     };
-    static constexpr Duration noticed_within = std::chrono::minutes(5);
+    static constexpr Duration noticed_within = std::chrono::minutes(5), passed_on_within = std::chrono::seconds(5);
     bool neighbours(HostIndex a, HostIndex b) const;
     void set(TimePoint now, HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind,
              OutputWish wish);

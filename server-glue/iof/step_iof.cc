@@ -112,7 +112,7 @@ void StepIof::take_messages(StepMessages &messages) {
 }
 
 void StepIof::on_host_gone(HostIndex host, bool left) {
-    output_.on_host_gone(context_.now(), host);
+    output_.on_host_gone(context_.now(), host, left);
     input_.on_host_gone(host, left);
 }
 

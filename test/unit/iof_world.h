@@ -155,7 +155,7 @@ struct IofWorld : FakeNetwork {
         for (auto &other : hosts) {
             if (gone.contains(other->others.self))
                 continue;
-            other->output.on_host_gone(now, host);
+            other->output.on_host_gone(now, host, left);
             other->input.on_host_gone(host, left);
         }
     }

@@ -284,7 +284,7 @@ void what_was_taken_over_is_given_back(void **) {
     assert_false(world.hosts[10]->output.taken_over(21, wire::stdout_channel));
     assert_false(world.hosts[10]->output.taken_over(20, wire::stderr_channel));
     world.gone.insert(3);
-    world.hosts[1]->output.on_host_gone(world.now, 3); // its neighbour in the tree
+    world.hosts[1]->output.on_host_gone(world.now, 3, false); // its neighbour in the tree
     world.run();
     for (HostIndex host : {0u, 1u, 2u, 4u, 5u, 10u, 11u})
         assert_false(world.hosts[host]->output.wanted(2 * host, wire::stdout_channel));
