@@ -40,16 +40,17 @@ GateRules::Read GateRules::read(const std::string &config) {
 GateRules::GateRules(EventLoop &loop, Log &log, Read read, std::string config, Done done, Duration again)
     : loop_(loop), log_(log), config_(std::move(config)), done_(std::move(done)), again_(again),
       accounts_(loop, most_asked, {4, 4}), files_(loop, 1) {
-    use(std::move(read));
+    use(std::move(read), true);
 }
 
-void GateRules::use(Read read) {
-    if (read.wrong != wrong_) {
+// What is wrong is said to who asked for the reading, and once where the clock did.
+void GateRules::use(Read read, bool was_asked_for) {
+    if (was_asked_for || read.wrong != wrong_) {
         for (const auto &each : read.wrong)
             log_.error("tools: {}", each);
-        if (read.wrong.empty())
-            log_.warning("the rules for tools are right by now");
     }
+    if (read.wrong.empty() && !wrong_.empty())
+        log_.warning("the rules for tools are right by now");
     wrong_ = std::move(read.wrong);
     policy_ = std::move(read.policy);
     addresses_ = std::move(read.addresses);
@@ -76,9 +77,10 @@ void GateRules::read_again(bool was_asked_for) {
         std::optional<Settings> settings;
         if (read->has_settings)
             settings = read->settings;
-        use(std::move(*read));
+        use(std::move(*read), was_asked_for);
         if (was_asked_for)
-            log_.warning("the rules for tools were read again");
+            log_.warning("the rules for tools were read again{}",
+                         wrong_.empty() ? "" : ", and nobody is let in until they are right");
         if (settings)
             done_(*settings);
     });

@@ -69,7 +69,7 @@ class GateRules {
     void find(uid_t user, Found found);
     Result<Given> decide(const policy::Person &asker, const policy::Person &owner, const Question &question);
     policy::Decision from_anywhere_here(policy::Request &request, std::optional<policy::Action> action) const;
-    void use(Read read);
+    void use(Read read, bool was_asked_for);
     void read_again(bool was_asked_for);
 
     EventLoop &loop_;

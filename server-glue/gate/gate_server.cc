@@ -336,6 +336,8 @@ void GateServer::on_word(uid_t user) {
         return desk_gone(user, "it has ended without a word");
     auto word = parse_gate_word(**got);
     TimePoint now = start_.loop.now();
+    if (!word && (*got)->starts_with("failed ")) // it ends by itself, and says why
+        return desk_gone(user, one_line(word.failure().text));
     if (!word)
         return throw_out(user, one_line(word.failure().text));
     auto *line = std::get_if<DeskTells>(&*word);
