@@ -81,6 +81,13 @@ void StepChoice::on_failure(const std::string &step, const Error &why, TimePoint
     auto found = steps_.find(step);
     if (found == steps_.end())
         return;
+    // What served nobody when it could be asked does not serve since it cannot.
+    if (auto &before = found->second;
+        before.unserved > 0 && (why.kind == ErrorKind::unreachable || why.kind == ErrorKind::timeout)) {
+        before.state = State::failed;
+        before.next = now + unserved_wait(before.unserved);
+        return;
+    }
     unsigned unserved = why.kind == ErrorKind::unsupported ? found->second.unserved + 1 : 0;
     found->second = {State::failed, why, why.kind != ErrorKind::denied, unserved,
                      unserved == 0 ? now : now + unserved_wait(unserved)};
