@@ -61,8 +61,8 @@ void ToolRights::read_rules() {
 }
 
 void ToolRights::use(Result<OwnRules> read) {
-    bool failed = !read || read->look_up_failed;
-    read_at_ = failed ? loop_.now() + times_.again : TimePoint::max();
+    failed_ = !read || read->look_up_failed;
+    read_at_ = failed_ ? loop_.now() + times_.again : TimePoint::max();
     std::vector<std::string> wrong;
     if (read) {
         wrong = read->wrong;
@@ -112,7 +112,8 @@ std::optional<Decision> ToolRights::decide(const Question &question) {
         if (!*person)
             return Decision{false, {person->failure().text, "the system's users"}, {}};
     }
-    return rules_ ? std::optional(judge(question).decision) : std::nullopt;
+    // Who comes when they are read again is judged by what they are then.
+    return rules_ && !(reading_ && failed_) ? std::optional(judge(question).decision) : std::nullopt;
 }
 
 bool ToolRights::may(const Question &question) {

@@ -21,7 +21,8 @@
 namespace pmixhost {
 
 // How long a reading may take: less than tools wait for their server (guard/connection_guard.h), and desks
-// (daemon/desk_server.h), so that these hear the reason. And when one that has failed is done again.
+// (daemon/desk_server.h), so that these hear the reason; but who comes by the gate waits 8 s alone (daemon/gate_desk.cc),
+// and the log has it. And when one that has failed is done again: who comes then waits for it.
 struct RightsTimes {
     Duration patience = std::chrono::seconds(20), again = std::chrono::seconds(30);
 };
@@ -66,9 +67,9 @@ class ToolRights {
     const Settings &settings_;
     const Reader reader_;
     const RightsTimes times_;
-    bool reading_ = false;
-    TimePoint read_at_{};            // when the rules are read for who comes then
-    std::vector<std::string> wrong_; // with them, as the log has it
+    bool reading_ = false, failed_ = false; // the reading before
+    TimePoint read_at_{};                   // when the rules are read for who comes then
+    std::vector<std::string> wrong_;        // with them, as the log has it
     RateLimit lines_{60};
     std::optional<policy::OwnRules> rules_;
     std::map<uid_t, Asker> askers_;
