@@ -57,6 +57,8 @@ class IndexDirectory {
     std::string path_;
 };
 
+constexpr std::string_view by_our_signal = "signal-received SIGSTOP"; // GdbEvent::reason
+
 // The gdb of one rank.
 struct DebuggedRank {
     GdbProcess gdb;
@@ -88,10 +90,15 @@ struct DebuggedRank {
         else if (what == StopWish::Act::interrupt_gdb)
             gdb.interrupt();
     }
-    // It has stopped by something else meanwhile, and would stop once more when it runs again.
-    void take_stop_back() const {
-        if (const auto *told = told_to_stop != 0 ? of(told_to_stop) : nullptr)
+    // Where it has stopped by something else than the signal, it would stop once more when it runs again: the signal is
+    // taken back. True: that was so.
+    bool has_stopped(std::string_view reason) {
+        const auto *told = told_to_stop != 0 ? of(told_to_stop) : nullptr;
+        bool by_another = told && reason != by_our_signal;
+        if (by_another)
             told->take_stop_back();
+        told_to_stop = 0;
+        return by_another;
     }
     // Takes what gdb has hold of as it is now. What was to stop one that it has let go of is for its child.
     void look_at_inferiors() {
@@ -408,17 +415,21 @@ class HostDebug {
         }
         one.begun.append(bytes, static_cast<std::size_t>(got));
         std::size_t begin = 0;
+        bool to_stop_still = false;
         for (auto end = one.begun.find('\n'); end != one.begun.npos; end = one.begun.find('\n', begin)) {
             std::string_view line = std::string_view(one.begun).substr(begin, end - begin);
             for (auto &event : one.dialogue.on_line(line, one.to_write)) {
-                if (event.kind == GdbEvent::Kind::stopped && event.reason != "signal-received SIGSTOP")
-                    one.take_stop_back();
+                if (event.kind == GdbEvent::Kind::stopped)
+                    to_stop_still = one.has_stopped(event.reason) || (to_stop_still && event.reason != by_our_signal);
                 tell(rank, std::move(event));
             }
             begin = end + 1;
         }
         one.begun.erase(0, begin);
         one.look_at_inferiors();
+        // A breakpoint's own commands have let it run on, before anybody could hear that it stood.
+        if (to_stop_still && one.dialogue.runs())
+            one.stop();
         one.act(one.wish.look(one.dialogue, StackClock::now()));
     }
 
@@ -464,6 +475,7 @@ class HostDebug {
     void let_go() {
         release_at_the_end();
         for (auto &[rank, one] : ranks_) {
+            one.told_to_stop = 0; // what gdb says is not read any more; one signal too many is put right behind
             if (one.dialogue.runs() && !one.lost)
                 one.stop();
             one.gdb.close_input();
