@@ -290,6 +290,10 @@ void an_answer_stands_behind_words_that_are_none(void **) {
     assert_int_equal(out[0].id, 2);
     assert_int_equal(out[0].kind, GdbEvent::Kind::done);
     assert_true(write.find("bt") != write.npos); // the next one is said
+    (void)gdb.ask(4, "python os.system('nproc')");
+    out = gdb.on_line("87^done", write);
+    assert_int_equal(out.size(), 1);
+    assert_int_equal(out[0].id, 3);
     out = gdb.on_line("x7^error,msg=\"7^done\"", write);
     assert_int_equal(out.size(), 1);
     assert_int_equal(out[0].kind, GdbEvent::Kind::error);

@@ -68,13 +68,18 @@ std::string for_people(std::string_view text) {
     return out;
 }
 
+bool is_result(const GdbRecord &record) {
+    constexpr std::string_view words[] = {"done", "running", "connected", "error", "exit"};
+    return std::find(std::begin(words), std::end(words), record.word) != std::end(words);
+}
+
 // The result at the end of a line that others have begun: gdb's Python, or a program that it runs, which write to gdb's
 // output themselves and without a line break.
 Result<GdbRecord> result_behind(std::string_view line) {
-    constexpr std::string_view mark = "7^", words[] = {"done", "running", "connected", "error", "exit"};
+    constexpr std::string_view mark = "7^";
     for (auto at = line.find(mark); at != line.npos; at = line.find(mark, at + 1)) {
         auto record = parse_gdb_line(line.substr(at));
-        if (record && std::find(std::begin(words), std::end(words), record->word) != std::end(words))
+        if (record && is_result(*record))
             return record;
     }
     return error(ErrorKind::invalid, "it has none");
@@ -134,7 +139,8 @@ std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &w
             complaints_ += record->word;
         break;
     case '^':
-        if (asked_ && record->token == "7")
+        // Digits that somebody else has written before it are none of the token's.
+        if (asked_ && record->token.ends_with('7') && is_result(*record))
             on_result(*record, out);
         break;
     case '*':
