@@ -24,7 +24,7 @@ tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools
 tools_debug_files = tools/debug/gdb_dialogue.h tools/debug/gdb_dialogue.cc tools/debug/gdb_inferiors.h \
 	tools/debug/gdb_inferiors.cc tools/debug/debug_lines.h tools/debug/debug_lines.cc tools/debug/rank_answers.h \
 	tools/debug/rank_answers.cc tools/debug/rank_board.h tools/debug/stop_wish.h tools/debug/stop_wish.cc \
-	tools/debug/rank_board.cc tools/debug/prompt_words.h tools/debug/prompt_words.cc tools/debug/host_debug.h \
+	tools/debug/rank_board.cc tools/debug/gdb_words.h tools/debug/prompt_words.h tools/debug/prompt_words.cc tools/debug/host_debug.h \
 	tools/debug/host_debug.cc tools/debug/debug_link.h tools/debug/debug_link.cc tools/debug/debug_talk.h \
 	tools/debug/debug_talk.cc tools/debug/debugged_launch.h tools/debug/debugged_launch.cc tools/debug/line_editor.h \
 	tools/debug/line_editor.cc tools/debug/ready_for_debug.h tools/debug/ready_for_debug.cc tools/debug/debug_target.h \

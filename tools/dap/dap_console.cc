@@ -2,6 +2,7 @@
 #include "tools/dap/dap_console.h"
 
 #include "common/text/take_until.h"
+#include "tools/debug/gdb_words.h"
 #include "tools/debug/prompt_words.h"
 #include "tools/debug/rank_answers.h"
 
@@ -20,11 +21,10 @@ void show(const DapRequest &request, const std::string &text) {
 // gdb reads nothing while a process runs that one of its console's commands has let run, unless it is said with "&": a
 // breakpoint that the editor sets meanwhile would have to wait until the process stops.
 bool lets_run(std::string_view command) {
-    constexpr std::string_view words[] = {
-        "advance", "c",  "continue", "fg", "fin",  "finish", "j",     "jump", "n",      "next",
-        "nexti",   "ni", "s",        "si", "step", "stepi",  "until", "u",    "signal", "reverse-continue"};
-    std::string_view word = command.substr(0, command.find_first_of(" \t"));
-    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+    constexpr LongWord words[] = {{"advance", 3}, {"continue", 1}, {"fg"}, {"finish", 3},
+                                  {"jump", 1},    {"nexti", 1},    {"ni"}, {"reverse-continue", 9},
+                                  {"signal", 3},  {"stepi", 1},    {"si"}, {"until", 1}};
+    return is_one_of(words, command.substr(0, command.find_first_of(" \t")));
 }
 
 } // namespace

@@ -190,6 +190,8 @@ bool DapMotion::leaves_focus(Rank rank, const json &how) const {
 void DapMotion::tell_stop(Rank rank, const json &how, const std::string &thread) {
     json body = how;
     body["threadId"] = ranks_->thread_id(rank, thread);
+    if (leader_ && !ranks_->is(*leader_, DapRanks::State::stopped) && !ranks_->is(*leader_, DapRanks::State::running))
+        leader_.reset(); // nobody can be shown it any more
     if (leaves_focus(rank, how))
         body["preserveFocusHint"] = true;
     else if (!leader_)

@@ -2,11 +2,11 @@
 #include "tools/debug/prompt_words.h"
 
 #include "tools/debug/debug_lines.h"
+#include "tools/debug/gdb_words.h"
 #include "tools/terminal/rank_list.h"
 
 #include <algorithm>
 #include <cctype>
-#include <span>
 
 namespace pmixhost {
 
@@ -26,17 +26,6 @@ const char prompt_help[] =
 namespace {
 
 constexpr const char *words_of_ours[] = {"focus", "all", "ranks", "interrupt", "wait", "quit", "help"};
-
-// gdb takes the beginning of a word for the word, where no other begins so: of how many letters at least.
-struct LongWord {
-    std::string_view whole;
-    std::size_t shortest = whole.size();
-};
-bool is_one_of(std::span<const LongWord> words, std::string_view word) {
-    return std::any_of(words.begin(), words.end(), [word](const LongWord &one) {
-        return word.size() >= one.shortest && one.whole.starts_with(word);
-    });
-}
 
 // gdb would read more lines, which it does not get, or it would need a terminal, or leave its process.
 constexpr LongWord not_here[] = {
