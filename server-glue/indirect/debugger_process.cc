@@ -416,9 +416,9 @@ void DebuggerProcess::not_reached(std::string_view why) {
         fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
                    start_.serves ? "what it has started to spawn by" : "the job whose processes shall stop for it",
                    one_line(why));
-    else if (!reached_ && !goes_on_) // else the job is about to end, or nobody asks
-        fmt::print(stderr, "pmixhost: the debugger does not reach the job, which goes on without it: {}\n",
-                   one_line(why));
+    else if (!goes_on_) // else nobody asks
+        fmt::print(stderr, "pmixhost: the debugger does not reach the job{}, which goes on without it: {}\n",
+                   reached_ ? " any more" : "", one_line(why));
     if (is_ended)
         end_launcher();
 }
@@ -428,7 +428,9 @@ bool DebuggerProcess::signal_launcher(int signal) {
 }
 
 bool DebuggerProcess::end_launcher() {
-    return signal_launcher(SIGTERM);
+    bool there = signal_launcher(SIGTERM);
+    signal_launcher(SIGCONT); // the debugger may have stopped it, and it would not hear of its end
+    return there;
 }
 
 // Of a launcher that is killed at once the tasks go on, or stand until the job's time is over: nobody ends them. It
