@@ -289,7 +289,7 @@ static void calls_without_names_are_told_apart(void **) {
 static void what_is_mapped_may_be_anything(void **) {
     StandIns files;
     std::string file = files.make("odd", "no program");
-    auto named = [](const MappedCode &code, std::uint64_t address) {
+    auto named = [](MappedCode code, std::uint64_t address) {
         std::vector<StackFrame> frames{{"", "", 0, "", address}};
         code.name_nameless(frames);
         assert_int_equal(frames[0].address, 0);
@@ -306,17 +306,25 @@ static void what_is_mapped_may_be_anything(void **) {
         file + "\n      0x3000     0x4000     0x1000     0x2000  " + file + "\n";
     assert_string_equal(named(MappedCode::of_gdb(said), 0x3010).c_str(), "odd+0x2010");
     // A program, cut anywhere and scribbled on.
-    std::ifstream in("/proc/self/exe", std::ios::binary);
-    std::string whole(4096, '\0');
-    in.read(whole.data(), static_cast<std::streamsize>(whole.size()));
+    std::ifstream in(PMIXHOST_TOP_BUILDDIR "/test/unit/waits_bare", std::ios::binary);
+    const std::string whole{std::istreambuf_iterator<char>(in), {}};
+    assert_true(whole.size() > 4096);
+    auto write = [&](std::string_view bytes) { std::ofstream(file, std::ios::trunc | std::ios::binary) << bytes; };
+    write(whole);
+    int functions = 0; // that begin before the address
+    for (std::uint64_t address = 0x2000; address < 0x3000; address += 4)
+        functions += named(MappedCode::of_maps(maps, ""), address) != fmt::format("odd+{:#x}", address - 0x1000);
+    assert_true(functions > 10);
     std::srand(7);
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 400; ++i) {
         std::string damaged =
             whole.substr(0, i < 100 ? static_cast<std::size_t>(std::rand()) % whole.size() : whole.size());
-        for (std::size_t b = 16; i >= 100 && b < damaged.size(); b += 1 + static_cast<std::size_t>(std::rand()) % 60)
+        // Little of it, so that most is read as if it were right.
+        for (std::size_t b = 64; i >= 100 && b < damaged.size(); b += 1 + static_cast<std::size_t>(std::rand()) % 400)
             damaged[b] = static_cast<char>(std::rand());
-        std::ofstream(file, std::ios::trunc | std::ios::binary) << damaged;
-        assert_true(named(MappedCode::of_maps(maps, ""), 0x3010).starts_with("odd+0x"));
+        write(damaged);
+        for (std::uint64_t address = 0x2000; address < 0x3000; address += 0x60)
+            assert_true(named(MappedCode::of_maps(maps, ""), address).starts_with("odd+0x"));
     }
 }
 

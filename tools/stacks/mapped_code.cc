@@ -148,7 +148,7 @@ MappedCode MappedCode::of_gdb(std::string_view text) {
     return out;
 }
 
-void MappedCode::name_nameless(std::vector<StackFrame> &frames) const {
+void MappedCode::name_nameless(std::vector<StackFrame> &frames) {
     bool innermost = true;
     for (StackFrame &frame : frames) {
         std::uint64_t address = std::exchange(frame.address, 0);
@@ -161,11 +161,13 @@ void MappedCode::name_nameless(std::vector<StackFrame> &frames) const {
         const std::string &file = mapping->file;
         auto first =
             std::find_if(mappings_.begin(), mappings_.end(), [&file](const Mapping &one) { return one.file == file; });
-        auto function = ElfFile(root_ + file).function_of(inside - first->begin);
+        auto [function, is_new] = functions_.try_emplace(inside);
+        if (is_new)
+            function->second = ElfFile(root_ + file).function_of(inside - first->begin);
         frame.module = shown_text(file, max_frame_text);
-        frame.function = shown_text(
-            fmt::format("{}+{:#x}", file.substr(file.rfind('/') + 1), function.value_or(address - first->begin)),
-            max_frame_text);
+        frame.function = shown_text(fmt::format("{}+{:#x}", file.substr(file.rfind('/') + 1),
+                                                function->second.value_or(address - first->begin)),
+                                    max_frame_text);
     }
 }
 

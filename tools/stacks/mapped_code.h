@@ -5,6 +5,8 @@
 #include "tools/stacks/stack_frames.h"
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -26,7 +28,7 @@ class MappedCode {
     // have for the unwinding of stacks (.eh_frame_hdr of the LSB), which strip(1) leaves there, says where it begins;
     // where it does not say so, that of the call itself. `frames`: of one stack, the innermost first; their addresses
     // are of no use behind this, and go.
-    void name_nameless(std::vector<StackFrame> &frames) const;
+    void name_nameless(std::vector<StackFrame> &frames);
 
   private:
     struct Mapping {
@@ -35,6 +37,8 @@ class MappedCode {
     };
     std::string root_;
     std::vector<Mapping> mappings_;
+    // What has been found, by the call's address: threads stand at the same places.
+    std::map<std::uint64_t, std::optional<std::uint64_t>> functions_;
 };
 
 } // namespace pmixhost
