@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <mutex>
 #include <optional>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -94,8 +95,18 @@ void a_slow_reader_gets_all(void **) {
 }
 
 // What the task writes next comes behind the text, and not in its place.
+// Some systems and containers refuse it.
+bool open_files_can_be_taken() {
+    int self = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+    int taken = static_cast<int>(syscall(SYS_pidfd_getfd, self, 2, 0));
+    close(self);
+    return taken >= 0 && close(taken) == 0;
+}
+
 void in_a_file_nothing_is_overwritten(void **) {
     for (int flags : {0, O_APPEND}) {
+        if (flags == 0 && !open_files_can_be_taken())
+            continue;
         char name[] = "/tmp/pmixhost-texts.XXXXXX";
         int made = mkstemp(name), fd = open(name, O_RDWR | O_CLOEXEC | flags);
         std::string read(100, '\0');
