@@ -111,8 +111,8 @@ class OutputFlow {
     };
     using Flows = std::map<HostIndex, Flow>;
     // A wish that has ended. Who was told so may go without having passed it on: then those behind it are told. A host
-    // that is lost later than `noticed_within` after it was told had taken it, and so had one that leaves in order later
-    // than `passed_on_within`: what it has to send goes before it does.
+    // that is lost later than `noticed_within` after it was told had taken it, and so had one that leaves in order
+    // later than `passed_on_within`: what it has to send goes before it does.
     struct Over {
         std::uint64_t serial = 0;
         Asked told;
