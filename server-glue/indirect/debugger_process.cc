@@ -67,7 +67,8 @@ Result<void> DebuggerProcess::open() {
         on_input(std::move(bytes), last, reply);
     };
     events.on_signal = [this](int signal, const DebuggerServer::Reply &reply) {
-        bool sent = signal == SIGKILL ? kill_launcher() : signal_launcher(signal);
+        bool sent =
+            start_.launcher_end && syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), signal, nullptr, 0) == 0;
         reply({0, sent ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {}, {}});
     };
     events.on_debugger_gone = [this] { debugger_gone(); };
@@ -403,46 +404,22 @@ void DebuggerProcess::on_tool_gone() {
     });
 }
 
-// A job that stands would stand for ever, and a launcher without a program is of no use. Any other job goes on, but
-// nothing that the debugger asks comes to it.
+// A job that stands would stand for ever, and a launcher without a program is of no use.
 void DebuggerProcess::not_reached(std::string_view why) {
     patience_.reset();
-    if (over_ || killed_)
+    if (over_ || killed_ || !(start_.serves || standing_.any()))
         return;
     tool_.reset();
     fail_calls(PMIX_ERR_UNREACH);
-    bool is_ended = start_.serves || standing_.any();
-    if (is_ended)
-        fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
-                   start_.serves ? "what it has started to spawn by" : "the job whose processes shall stop for it",
-                   one_line(why));
-    else if (!goes_on_) // else nobody asks
-        fmt::print(stderr, "pmixhost: the debugger does not reach the job{}, which goes on without it: {}\n",
-                   reached_ ? " any more" : "", one_line(why));
-    if (is_ended)
-        end_launcher();
+    fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
+               start_.serves ? "what it has started to spawn by" : "the job whose processes shall stop for it",
+               one_line(why));
+    end_launcher();
 }
 
-bool DebuggerProcess::signal_launcher(int signal) {
-    return start_.launcher_end && syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), signal, nullptr, 0) == 0;
-}
-
-bool DebuggerProcess::end_launcher() {
-    bool there = signal_launcher(SIGTERM);
-    signal_launcher(SIGCONT); // the debugger may have stopped it, and it would not hear of its end
-    return there;
-}
-
-// Of a launcher that is killed at once the tasks go on, or stand until the job's time is over: nobody ends them. It
-// gets the time to do so.
-bool DebuggerProcess::kill_launcher() {
-    if (!end_launcher())
-        return false;
-    if (!released_) // it does not hear of signals yet
-        say(start_.launcher.get(), refused_line("the debugger that has started this job has ended it"));
-    if (!kill_)
-        kill_ = start_.loop.after(launcher_patience, [this] { signal_launcher(SIGKILL); });
-    return true;
+void DebuggerProcess::end_launcher() {
+    if (start_.launcher_end)
+        syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), SIGTERM, nullptr, 0);
 }
 
 void DebuggerProcess::note_end(const Heard &event) {

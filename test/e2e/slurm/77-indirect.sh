@@ -27,13 +27,6 @@ like "a job that would stand for ever is ended" "$output" "$ended"
 in_one=$(perl -0pe "s/$ended.*?\n//" <<<"$output")
 like "a site whose rules let no tools of the login host in" "$in_one" 'the rules for tools refuse it: built in'
 is_clean "refused"
-# What it asks waits for the way to the job, of which nobody knows at first that there is none.
-debugs stop=no -- srun "$mpi" -N1 -n1 sh -c 'sleep 50; echo slept'
-like "a job that does not stop is told to go on without it" "$output" \
-    'pmixhost: the debugger does not reach the job, which goes on without it'
-like "what the debugger asks of it is refused" "$output" "FAIL.*(UNREACH|the table is none)"
-unlike "while it runs" "$output" slept
-is_clean "refused, without a stop"
 
 configure '[tools]' "$rule"
 debugs -- srun "$mpi" -N2 -n4 "$clients/hello"
@@ -92,11 +85,6 @@ like "a program that is not there: its end is told" "$output" $'\nend 2'
 
 debugs rank=1 -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "one rank stops" well
-
-# Its tasks would stand, as nobody lets them go, until the time of the job is over.
-debugs stop=exec kill -- srun "$mpi" -N2 -n2 "$clients/hello"
-like "the launcher is killed: the job has ended" "$(story)" 'stops at exec runs .*end -?[0-9]+.* launcher gone$'
-is_clean "killed"
 
 debugs daemon="$clients/debugger" -- srun "$mpi" -N2 --ntasks-per-node=2 "$clients/hello"
 ok "daemons beside the job, which let it go" well
