@@ -3,7 +3,9 @@
 
 #include "server-glue/library/upcall_handlers.h"
 
+#include "test/unit/bare_rm.h"
 #include "test/unit/check.h"
+#include "test/unit/run_until.h"
 
 #include <memory>
 #include <optional>
@@ -12,31 +14,17 @@ using namespace pmixhost;
 
 namespace {
 
-struct FakeRm final : RmBackend {
-    StepInfo info;
-    const StepInfo &step() const override { return info; }
-    Result<void> start(BackendListener &) override { return {}; }
-    void send_contact(HostIndex, std::string, bool, TimePoint, std::function<void(Result<void>)>) override {}
-    void end_step(StepEnd, std::function<void(Result<void>)>) override {}
-    void stop() override {}
-};
-
 struct World {
     std::unique_ptr<EventLoop> loop = make_loop();
     Log log{2, LogLevel::error, "test"};
     Settings settings;
-    FakeRm rm;
+    BareRm rm;
     std::optional<StepContext> context;
     std::optional<StepTools> tools;
     std::optional<SessionLink> session;
     std::optional<ChildrenIo> io;
     UpcallHandlers handlers;
     std::shared_ptr<PullGate> gate = handlers.shared<PullGate>();
-    static std::unique_ptr<EventLoop> make_loop() {
-        auto made = EventLoop::create([](const std::string &) {});
-        assert_true(made.ok());
-        return std::move(*made);
-    }
     World() {
         rm.info.nspace = "parent";
         rm.info.map = JobMap::without_ranks("here");

@@ -3,10 +3,12 @@
 // between them, for tests that let it arrive.
 #pragma once
 
+#include "common/job/job_map.h"
 #include "common/wire/codec.h"
 #include "server-glue/core/host_port.h"
 
 #include <deque>
+#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +18,18 @@
 #include "test/unit/check.h"
 
 namespace pmixhost {
+
+// Hosts n0, n1, ... with as many ranks each, block by block.
+inline JobMap even_map(HostIndex hosts, Rank per_host) {
+    std::vector<std::string> names;
+    std::vector<std::vector<Rank>> ranks(hosts);
+    for (HostIndex h = 0; h < hosts; ++h) {
+        names.push_back(fmt::format("n{}", h));
+        for (Rank r = 0; r < per_host; ++r)
+            ranks[h].push_back(per_host * h + r);
+    }
+    return *JobMap::create(names, ranks);
+}
 
 // What one host sees of the others.
 struct FakeHosts : HostPort {

@@ -78,15 +78,7 @@ struct IofWorld : FakeNetwork {
     TimePoint now{std::chrono::hours(1)};
 
     explicit IofWorld(HostIndex count, std::uint32_t radix = 2) {
-        std::vector<std::string> names;
-        std::vector<std::vector<Rank>> ranks;
-        for (HostIndex h = 0; h < count; ++h) {
-            names.push_back(fmt::format("n{}", h));
-            ranks.emplace_back();
-            for (Rank r = 0; r < per_host; ++r)
-                ranks.back().push_back(per_host * h + r);
-        }
-        map = *JobMap::create(names, ranks);
+        map = even_map(count, per_host);
         for (HostIndex h = 0; h < count; ++h)
             hosts.push_back(std::make_unique<Host>(*this, h, radix));
     }

@@ -7,6 +7,13 @@
 
 namespace pmixhost {
 
+// A loop for which an error within it is the test's failure.
+inline std::unique_ptr<EventLoop> make_loop() {
+    auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+    assert_true(made.ok());
+    return std::move(*made);
+}
+
 // Runs the loop until `done`, which is looked at every millisecond; fails after `limit`.
 inline void run_until(EventLoop &loop, const std::function<bool()> &done, Duration limit = std::chrono::seconds(20)) {
     bool late = false;

@@ -8,6 +8,7 @@
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
+#include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -21,11 +22,6 @@ struct World {
 
     explicit World(std::size_t max_waiting = 8, SlowCalls::Threads threads = {1, 0}) {
         calls.emplace(*loop, max_waiting, threads);
-    }
-    static std::unique_ptr<EventLoop> make_loop() {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok());
-        return std::move(*made);
     }
     auto hear(std::string who, std::size_t until) {
         return [this, who, until](Result<int> value) {

@@ -9,6 +9,7 @@
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
+#include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
@@ -65,11 +66,6 @@ struct World {
             return changed;
         };
         allocations.emplace(*loop, log, 12, slurm);
-    }
-    static std::unique_ptr<EventLoop> make_loop() {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok());
-        return std::move(*made);
     }
     void ask(RmAllocation request, TimePoint deadline = TimePoint::max()) {
         allocations->allocate(1, std::move(request), deadline, [this](Result<RmAllocated> result) {

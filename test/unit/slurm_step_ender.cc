@@ -9,6 +9,7 @@
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
+#include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
@@ -45,11 +46,6 @@ struct World {
             return {};
         };
         ender.emplace(*loop, log, calls);
-    }
-    static std::unique_ptr<EventLoop> make_loop() {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok());
-        return std::move(*made);
     }
     void end(int status) {
         ender->end({status, "because"}, [this](Result<void> ended) { heard.push_back(ended ? "ended" : "failed"); });

@@ -5,6 +5,7 @@
 #include "server-glue/rm/spawned_step.h"
 #include "server-glue/spawn/spawn_request.h"
 
+#include "test/unit/bare_rm.h"
 #include "test/unit/check.h"
 #include "test/unit/run_until.h"
 
@@ -15,13 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct FakeRm final : RmBackend, RmSpawnedStep {
-    StepInfo info;
-    const StepInfo &step() const override { return info; }
-    Result<void> start(BackendListener &) override { return {}; }
-    void send_contact(HostIndex, std::string, bool, TimePoint, std::function<void(Result<void>)>) override {}
-    void end_step(StepEnd, std::function<void(Result<void>)>) override {}
-    void stop() override {}
+struct FakeRm final : BareRm, RmSpawnedStep {
     RmSpawnedStep *spawned_step() override { return this; }
     void report_launch(LaunchReport, std::function<void(Result<void>)>) override {}
     void report_start(std::function<void(Result<void>)>) override {}
@@ -39,11 +34,6 @@ struct World {
     std::vector<pmix_status_t> answers;
     std::optional<StepServices> services;
 
-    static std::unique_ptr<EventLoop> make_loop() {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok());
-        return std::move(*made);
-    }
     World() {
         settings.transport_interfaces = {"lo"};
         rm.info.nspace = rm.info.job_id = rm.info.step_key = "job";

@@ -7,6 +7,7 @@
 #include "server-glue/rm/spawn_places.h"
 #include "server-glue/spawn/spawn_request.h"
 
+#include "test/unit/bare_rm.h"
 #include "test/unit/check.h"
 #include "test/unit/run_until.h"
 
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct FakeRm final : RmBackend, RmAllocations, RmSpawnPlaces, RmUserNotes {
+struct FakeRm final : BareRm, RmAllocations, RmSpawnPlaces, RmUserNotes {
     using Done = std::function<void(Result<RmAllocated>)>;
     struct Asked {
         std::uint64_t id = 0;
@@ -25,17 +26,11 @@ struct FakeRm final : RmBackend, RmAllocations, RmSpawnPlaces, RmUserNotes {
         TimePoint deadline;
         Done done;
     };
-    StepInfo info;
     bool gives_allocations = true;
     std::vector<Asked> asked, given_back; // new ones; releases
     std::vector<std::uint64_t> abandoned;
     std::vector<std::string> entered, notes;
 
-    const StepInfo &step() const override { return info; }
-    Result<void> start(BackendListener &) override { return {}; }
-    void send_contact(HostIndex, std::string, bool, TimePoint, std::function<void(Result<void>)>) override {}
-    void end_step(StepEnd, std::function<void(Result<void>)>) override {}
-    void stop() override {}
     RmAllocations *allocations() override { return gives_allocations ? this : nullptr; }
     RmSpawnPlaces *spawn_places() override { return this; }
     RmUserNotes *user_notes() override { return this; }
@@ -88,11 +83,6 @@ struct World {
     };
     std::vector<Found> found;
 
-    static std::unique_ptr<EventLoop> make_loop() {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok());
-        return std::move(*made);
-    }
     static StepInfo step(bool is_lobby) {
         StepInfo info;
         info.is_lobby = is_lobby;

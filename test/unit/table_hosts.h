@@ -44,15 +44,7 @@ struct TableHosts : FakeNetwork {
     std::map<HostIndex, std::uint64_t> daemons;
 
     explicit TableHosts(HostIndex count, std::uint32_t radix = 2, Rank per_host = 2) {
-        std::vector<std::string> names;
-        std::vector<std::vector<Rank>> ranks;
-        for (HostIndex h = 0; h < count; ++h) {
-            names.push_back(fmt::format("n{}", h));
-            ranks.emplace_back();
-            for (Rank r = 0; r < per_host; ++r)
-                ranks.back().push_back(per_host * h + r);
-        }
-        map = *JobMap::create(names, ranks);
+        map = even_map(count, per_host);
         for (HostIndex h = 0; h < count; ++h)
             hosts.push_back(std::make_unique<Host>(*this, h, radix));
     }

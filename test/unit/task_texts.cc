@@ -145,11 +145,6 @@ struct World {
     std::optional<TaskTexts> texts;
     std::vector<std::string> heard;
 
-    static std::unique_ptr<EventLoop> make_loop() {
-        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
-        assert_true(made.ok());
-        return std::move(*made);
-    }
     explicit World(Duration patience = 20s) {
         texts.emplace(
             *loop,
@@ -230,7 +225,7 @@ void a_task_whose_text_hangs_gets_no_more(void **) {
 
 // Each hangs in a thread of its own: their number is bounded, and so is the time that others wait for one.
 void so_many_may_hang(void **) {
-    auto loop = World::make_loop();
+    auto loop = make_loop();
     auto gate = std::make_shared<OneTimeGate>();
     auto begun = std::make_shared<std::atomic<int>>(0);
     auto hang = [gate, begun](pid_t, int, std::string_view, Duration) {
