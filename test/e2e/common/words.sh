@@ -30,6 +30,12 @@ export OMPI_MCA_mpi_yield_when_idle=1 # as mpirun sets it: there are more ranks 
 job_options=() # more options of the launcher
 verdicts=      # what the ranks of the last job said
 
+# cover HOST FILE OTHER: on that host of the cluster FILE is OTHER, for whoever opens it, until `uncover HOST FILE`.
+cover() { on_host "$1" mount --bind "$3" "$2"; }
+uncover() { # whoever has it open may just be ending
+    until_true 20 on_host "$1" umount "$2" 2>/dev/null || on_host "$1" umount -l "$2"
+}
+
 # job HOSTS RANKS-PER-HOST PROGRAM [ARGUMENT ...]: sets $output and $status.
 # The verdicts are in the output, and those of our own clients in a file as well (client.h says why).
 job() {

@@ -10,11 +10,11 @@ chmod 644 "$test_dir/no-program"
 
 broken=
 break_host() { # HOST
-    on_host "$1" mount --bind "$test_dir/no-program" "$daemon"
+    cover "$1" "$daemon" "$test_dir/no-program"
     broken=$1
 }
 mend_host() {
-    until_true 20 on_host "$broken" umount "$daemon" 2>/dev/null || on_host "$broken" umount -l "$daemon"
+    uncover "$broken" "$daemon"
     broken=
 }
 mend_at_end() {

@@ -101,10 +101,10 @@ plugins=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slur
 module=$(find "${plugins%/lib/slurm}" -name backend_slurm.so)
 : >"$test_dir/no-module"
 begin_job
-on_host "$victim" mount --bind "$test_dir/no-module" "$module"
+cover "$victim" "$module" "$test_dir/no-module"
 on_host "$victim" kill -KILL "$(server)"
 ended "the server is killed after an upgrade" 20 "pmixhost:.*$victim"
-on_host "$victim" umount "$module" 2>/dev/null || on_host "$victim" umount -l "$module"
+uncover "$victim" "$module"
 well_again "the server is killed after an upgrade"
 
 # One server cannot wait for events any more, as when a library closes a number twice. The daemons of this
