@@ -148,15 +148,15 @@ void its_output_and_its_code_come(void **) {
 }
 
 void nothing_of_others_gets_there(void **) {
-    ::setenv("LD_LIBRARY_PATH", "/elsewhere", 1);
-    ::setenv("PMIXHOST_PMIXHOSTD", "/elsewhere", 1);
-    ::setenv("PMIX_SERVER_URI4", "elsewhere", 1);
+    ::setenv("LD_LIBRARY_PATH", "/of-somebody-else", 1);
+    ::setenv("PMIXHOST_PMIXHOSTD", "/of-somebody-else", 1);
+    ::setenv("PMIX_SERVER_URI4", "of-somebody-else", 1);
     UniqueFd open(::open("/dev/null", O_RDONLY)); // not close-on-exec
     Fixture f;
     Asking asking = f.run("environment");
     std::string all = f.read_all(asking.out);
     ::unsetenv("LD_LIBRARY_PATH"), ::unsetenv("PMIXHOST_PMIXHOSTD"), ::unsetenv("PMIX_SERVER_URI4");
-    assert_null(strstr(all.c_str(), "elsewhere"));
+    assert_null(strstr(all.c_str(), "of-somebody-else"));
     assert_non_null(strstr(all.c_str(), "\nPATH=/usr/local/bin:/usr/bin:/bin:"));
     assert_non_null(strstr(all.c_str(), fmt::format("PMIXHOST_ASKED_BY={} observe\n", ::geteuid()).c_str()));
     asking = f.run("descriptors");

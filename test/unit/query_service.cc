@@ -773,7 +773,8 @@ const Section sections[] = {
     // What a child is told; an event; what is refused by name.
     {"Spawn", "", {"PMIx_Spawn"}, false,
      {"PMIX_SPAWNED", "PMIX_READY_FOR_DEBUG", "PMIX_FORKEXEC_AGENT", "PMIX_LAUNCHER_DAEMON"}},
-    {"Tools", "PMIX_IOF_", {"PMIx_IOF_pull", "PMIx_IOF_push"}},
+    // What a tool tells its own library.
+    {"Tools", "PMIX_IOF_", {"PMIx_IOF_pull", "PMIx_IOF_push"}, true, {"PMIX_IOF_PUSH_STDIN"}},
     // Which request it is.
     {"Allocation", "", {"PMIx_Allocation_request"}, true,
      {"PMIX_ALLOC_NEW", "PMIX_ALLOC_EXTEND", "PMIX_ALLOC_RELEASE"}},

@@ -4,6 +4,7 @@
 #include "plugins/kit/starter_sender.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -167,12 +168,19 @@ static void hostile_targets_are_refused(void **) {
         "99 -0112233445566778899aabbccddeeff 127.0.0.1",
         "99 00112233445566778899aabbccddeeff",
         "99 00112233445566778899aabbccddeeff ",
-        "99 00112233445566778899aabbccddeeff 1 2 3 4 5 6 7 8 9",
     };
     for (const char *text : targets) {
         if (StarterAddress::parse(text).ok())
             fail_msg("taken: %s", text);
     }
+    auto with = [](std::size_t count) {
+        std::string text = "99 00112233445566778899aabbccddeeff";
+        for (std::size_t i = 0; i < count; ++i)
+            text += fmt::format(" 10.0.0.{}", i);
+        return StarterAddress::parse(text).ok();
+    };
+    assert_true(with(max_addresses));
+    assert_false(with(max_addresses + 1));
     assert_false(StarterAddress::parse("99 00112233445566778899aabbccddeeff  10.0.0.1").ok());
     auto good = StarterAddress::parse("99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
     assert_true(good.ok());
