@@ -13,7 +13,7 @@
 namespace pmixhost {
 
 // Returns the socket, which becomes writable when the connection is made or has failed (SO_ERROR). It is empty when
-// `address` is no IPv4 or IPv6 address, or when the attempt fails at once. Any thread.
+// `address` is no IPv4 or IPv6 address, or when the attempt fails at once; errno says why. Any thread.
 inline UniqueFd begin_connect(const std::string &address, std::uint16_t port) {
     sockaddr_storage storage{};
     socklen_t length = 0;
@@ -28,11 +28,15 @@ inline UniqueFd begin_connect(const std::string &address, std::uint16_t port) {
         v6->sin6_port = htons(port);
         length = sizeof *v6;
     } else {
+        errno = EINVAL;
         return {};
     }
     UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (fd && ::connect(fd.get(), reinterpret_cast<sockaddr *>(&storage), length) != 0 && errno != EINPROGRESS)
-        return {};
+    if (fd && ::connect(fd.get(), reinterpret_cast<sockaddr *>(&storage), length) != 0 && errno != EINPROGRESS) {
+        int why = errno;
+        fd.reset();
+        errno = why;
+    }
     return fd;
 }
 

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -23,20 +25,35 @@ static Error no_tag(const FrameTags &tags, std::string_view part) {
                  part, tags.frames());
 }
 
+// How often the kernel has sent again what is not acknowledged, or asked for room, without an answer: 0.6 s at least.
+static constexpr unsigned unanswered_tries = 2;
+
 static void tune(int fd, Duration dead_after) {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    auto dead_after_ms = std::chrono::duration_cast<std::chrono::milliseconds>(dead_after);
-    keep_alive(fd, dead_after_ms);
-    // The other end always reads: data that stays unacknowledged means that it is gone as well.
-    auto unacknowledged = static_cast<unsigned>(dead_after_ms.count());
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged, sizeof unacknowledged);
+    keep_alive(fd, std::chrono::duration_cast<std::chrono::milliseconds>(dead_after));
 }
 
 Link::Link(EventLoop &loop, UniqueFd fd, Duration dead_after, Callbacks callbacks)
-    : loop_(loop), fd_(std::move(fd)), callbacks_(std::move(callbacks)) {
+    : loop_(loop), fd_(std::move(fd)), dead_after_(dead_after), callbacks_(std::move(callbacks)) {
     tune(fd_.get(), dead_after);
     watch();
+}
+
+// While something is on its way there is no keep-alive. TCP_USER_TIMEOUT would also end a connection whose other end is
+// there and takes nothing for so long: the kernel counts no answer that says that there is no room. A daemon that is
+// stopped with its job is such a one.
+void Link::look_for_life() {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    int owed = 0;
+    if (::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+        ::ioctl(fd_.get(), SIOCOUTQ, &owed) != 0 || (owed == 0 && queue_.empty()))
+        return look_.reset();
+    auto silent = std::min<Duration>(std::chrono::milliseconds(info.tcpi_last_ack_recv), loop_.now() - owes_since_);
+    if (silent >= dead_after_ && std::max(info.tcpi_retransmits, info.tcpi_probes) >= unanswered_tries)
+        return fail(system_error("connection", ETIMEDOUT));
+    look_ = loop_.after(dead_after_ / 10, [this] { look_for_life(); });
 }
 
 std::string Link::peer_address() const {
@@ -45,6 +62,13 @@ std::string Link::peer_address() const {
     if (getpeername(fd_.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
         return {};
     return PeerAddress(address).numeric();
+}
+
+std::size_t Link::unsent_bytes() const {
+    int kernels = 0;
+    if (::ioctl(fd_.get(), SIOCOUTQNSD, &kernels) != 0 || kernels < 0)
+        kernels = 0;
+    return queued_bytes_ + static_cast<std::size_t>(kernels);
 }
 
 Link::~Link() {
@@ -91,6 +115,10 @@ void Link::send(std::uint8_t type, SharedBytes payload) {
     frame.payload = std::move(payload);
     queued_bytes_ += frame.size();
     queue_.push_back(std::move(frame));
+    if (!look_) {
+        owes_since_ = loop_.now();
+        look_ = loop_.after(dead_after_ / 10, [this] { look_for_life(); });
+    }
     // Errors surface through the loop, never inside the caller's send().
     if (queue_.size() == 1)
         write_some();

@@ -48,6 +48,9 @@ class Link {
     // Numeric, without a port; empty where it cannot be told.
     std::string peer_address() const;
     std::size_t queued_bytes() const { return queued_bytes_; }
+    // With what the kernel has taken and not sent: a process that ends then takes that with it, where something of the
+    // other side's is still unread.
+    std::size_t unsent_bytes() const;
 
   private:
     struct Outgoing {
@@ -73,9 +76,13 @@ class Link {
     void hand_over();
     void fail(Error why);
     void watch();
+    void look_for_life();
 
     EventLoop &loop_;
     UniqueFd fd_;
+    const Duration dead_after_;
+    EventLoop::Handle look_; // while something that was sent may not have been acknowledged
+    TimePoint owes_since_;   // what was sent first since there was none
     Callbacks callbacks_;
     EventLoop::Handle watch_;
     unsigned interest_ = 0;

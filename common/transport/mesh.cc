@@ -93,11 +93,15 @@ void Mesh::arm_deadline(HostIndex host) {
         Peer &p = peer(host);
         p.deadline.reset();
         // There is one, or only the other side wanted it; who cannot invite was asked to dial.
-        if (!p.links.empty() || (p.queue.empty() && !p.invited && listener_))
-            return p.dial.reset();
+        if (!p.links.empty() || (p.queue.empty() && !p.invited && listener_)) {
+            if (p.dial && !p.dial->introduced)
+                p.dial.reset();
+            return;
+        }
         host_gone(host, Gone::lost,
-                  error(ErrorKind::timeout, "no connection within {} s (transport.connect_timeout)",
-                        settings_.transport_connect_timeout.count() / 1000.0));
+                  error(ErrorKind::timeout, "no connection within {} s (transport.connect_timeout){}{}",
+                        settings_.transport_connect_timeout.count() / 1000.0,
+                        p.hindered.empty() ? "" : "; the last try to connect: ", p.hindered));
     });
 }
 
@@ -126,12 +130,14 @@ void Mesh::send_invitation(HostIndex host, TimePoint deadline, Duration pause) {
                 return;
             Peer &p = peer(host);
             // Not when the peer was forgotten and invited anew.
-            if (p.invitation != invitation || p.gone || !p.links.empty() || p.dial)
+            if (p.invitation != invitation || p.gone || !p.links.empty())
+                return;
+            bool has_left = !sent && sent.failure().kind == ErrorKind::not_found;
+            if (p.dial && (!has_left || p.dial->introduced))
                 return;
             bool repeated = pause != first_invitation_pause; // it had been taken once
-            if (!sent && (!repeated || sent.failure().kind == ErrorKind::not_found))
-                return host_gone(host, sent.failure().kind == ErrorKind::not_found ? Gone::left : Gone::lost,
-                                 sent.failure());
+            if (!sent && (!repeated || has_left))
+                return host_gone(host, has_left ? Gone::left : Gone::lost, sent.failure());
             p.repeat = loop_.after(pause, [this, host, deadline, pause] {
                 Peer &p = peer(host);
                 p.repeat.reset();
@@ -143,7 +149,8 @@ void Mesh::send_invitation(HostIndex host, TimePoint deadline, Duration pause) {
 
 void Mesh::left(HostIndex host) {
     Peer &p = peer(host);
-    if (p.links.empty() && !p.dial)
+    // What it has said to a side that it holds for connected is read before.
+    if (p.links.empty() && !(p.dial && p.dial->introduced))
         host_gone(host, Gone::left, error(ErrorKind::not_found, "its daemon has ended"));
 }
 
@@ -191,6 +198,11 @@ bool Mesh::was_connected(HostIndex host) const {
     return found != peers_.end() && found->second->was_connected;
 }
 
+bool Mesh::hindered_on_the_way(HostIndex host) const {
+    auto found = peers_.find(host);
+    return found == peers_.end() || found->second->hindered_on_the_way;
+}
+
 void Mesh::forget(HostIndex host) {
     peers_.erase(host);
 }
@@ -202,6 +214,12 @@ void Mesh::leave(HostIndex host) {
     }
     forget(host);
     cookie_ = random_bytes(16);
+}
+
+std::size_t Mesh::introduced() const {
+    return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [](const auto &entry) {
+        return entry.second->dial && entry.second->dial->introduced;
+    }));
 }
 
 bool Mesh::wanted() const {
@@ -222,15 +240,18 @@ std::size_t Mesh::unsent_bytes() const {
     std::size_t bytes = 0;
     for (const auto &[host, p] : peers_) {
         for (const auto &[id, link] : p->links)
-            bytes += link->queued_bytes();
+            bytes += link->unsent_bytes();
     }
     return bytes;
 }
 
 std::size_t Mesh::queued_bytes() const {
-    std::size_t bytes = unsent_bytes();
-    for (const auto &[host, p] : peers_)
+    std::size_t bytes = 0;
+    for (const auto &[host, p] : peers_) {
         bytes += p->queue_bytes;
+        for (const auto &[id, link] : p->links)
+            bytes += link->queued_bytes();
+    }
     return bytes;
 }
 

@@ -75,6 +75,9 @@ class Mesh {
     // Has there been a connection, now or before? A host that is gone without one may only have ended
     // before it was first wanted.
     bool was_connected(HostIndex host) const;
+    // Of a host that could not be reached: does the network or a firewall look like the reason? No: this side could not
+    // prove who it is, or the other one would not have it.
+    bool hindered_on_the_way(HostIndex host) const;
     // As if nothing had ever been: for a peer that may come again. From within no callback.
     void forget(HostIndex host);
     // The same with a farewell, for another process that will be that host from now on. Whoever has a contact message
@@ -85,11 +88,13 @@ class Mesh {
     bool wanted() const;
     // How many connections are being made by this side.
     std::size_t dialing() const { return dialing_; }
+    // And of how many of those the other side may hold already that they are there.
+    std::size_t introduced() const;
     // Every host there is a connection to.
     std::vector<HostIndex> connected_hosts() const;
     // Tell all hosts that are connected, or will be, that this daemon's leaving is no loss.
     void farewell();
-    // Queued and not yet taken by the kernel, over all connections.
+    // Queued and not yet sent by the kernel, over all connections.
     std::size_t unsent_bytes() const;
     // And what waits for a connection.
     std::size_t queued_bytes() const;
@@ -115,6 +120,7 @@ class Mesh {
     void dial_address(HostIndex host);
     void dial_connected(HostIndex host);
     void dial_failed(HostIndex host, const Error &why);
+    void dial_hindered(HostIndex host, const Error &why, bool on_the_way);
     void on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload);
     void established(HostIndex host, std::unique_ptr<Link> link);
     void host_gone(HostIndex host, Gone how, const Error &why);

@@ -1,6 +1,7 @@
 // The dialing side of a mesh: a contact message came, and the host that sent it is connected to.
 #include "common/base/begin_connect.h"
 #include "common/base/random_bytes.h"
+#include "common/text/printable.h"
 #include "common/transport/mesh_parts.h"
 
 #include <sys/socket.h>
@@ -12,6 +13,8 @@ using namespace std::chrono_literals;
 
 static constexpr auto address_patience = 3s;
 static constexpr auto redial_pause = 500ms;
+// Longer than the other side waits for munge: else that could take the link for open when this side has given it up.
+static constexpr auto welcome_patience = 2 * handshake_patience;
 
 void Mesh::on_contact(const Bytes &message) {
     auto contact = Contact::decode(message);
@@ -45,9 +48,11 @@ void Mesh::dial_next(HostIndex host) {
         return dial_address(host);
     // Before the connection is made: the other side lets go first of who says nothing.
     dial.hello = introduction(self_, host, dial.contact.cookie, random_bytes(16), false);
+    // One is asked for, however long it takes: more of them would wait for each other.
     dial.timer = loop_.after(handshake_patience, [this, host] {
         arm_deadline(host);
-        dial_failed(host, error(ErrorKind::timeout, "no proof within {} s", handshake_patience.count()));
+        dial_hindered(host, error(ErrorKind::timeout, "munge has not answered within {} s", handshake_patience.count()),
+                      false);
     });
     std::weak_ptr<bool> alive = alive_;
     auto statement = wire::encode(dial.hello);
@@ -59,6 +64,7 @@ void Mesh::dial_next(HostIndex host) {
             return;
         if (!proof) {
             log_.error("cannot introduce myself to host {}: {}", host, proof.failure().text);
+            dial_hindered(host, proof.failure(), false);
             arm_deadline(host);
             p.dial->timer = loop_.after(redial_pause, [this, host] { dial_next(host); });
             return;
@@ -74,8 +80,11 @@ void Mesh::dial_address(HostIndex host) {
     while (dial.next_address < dial.contact.addresses.size()) {
         const Bytes &text = dial.contact.addresses[dial.next_address++];
         UniqueFd fd = begin_connect(text, dial.contact.port);
-        if (!fd)
+        if (!fd) {
+            int why = errno;
+            dial_hindered(host, system_error("cannot connect to " + printable(text), why), true);
             continue;
+        }
         dial.fd = std::move(fd);
         dial.timer = loop_.after(address_patience, [this, host] {
             dial_failed(host, error(ErrorKind::timeout, "no answer within {} s", address_patience.count()));
@@ -91,11 +100,19 @@ void Mesh::dial_address(HostIndex host) {
     dial.timer = loop_.after(redial_pause, [this, host] { dial_next(host); });
 }
 
+// What is said of it when the time is over; that nobody answers says no more than that it is.
+void Mesh::dial_hindered(HostIndex host, const Error &why, bool on_the_way) {
+    log_.debug("dialing host {}: {}", host, why.text);
+    Peer &p = peer(host);
+    p.hindered_on_the_way = on_the_way;
+    p.hindered = on_the_way && why.kind == ErrorKind::timeout ? std::string() : why.text;
+}
+
 void Mesh::dial_failed(HostIndex host, const Error &why) {
     Peer &p = peer(host);
     if (!p.dial)
         return;
-    log_.debug("dialing host {}: {}", host, why.text);
+    dial_hindered(host, why, !p.dial->introduced);
     dial_next(host);
 }
 
@@ -111,8 +128,8 @@ void Mesh::dial_connected(HostIndex host) {
         loop_, std::move(dial.fd), settings_.transport_dead_after,
         Link::Callbacks{[this, host](std::uint8_t type, Bytes payload) { on_welcome(host, type, payload); },
                         [this, host](Error why) { dial_failed(host, why); }});
-    dial.timer = loop_.after(handshake_patience, [this, host] {
-        dial_failed(host, error(ErrorKind::timeout, "no Welcome within {} s", handshake_patience.count()));
+    dial.timer = loop_.after(welcome_patience, [this, host] {
+        dial_failed(host, error(ErrorKind::timeout, "no Welcome within {} s", welcome_patience.count()));
     });
     dial.introduced = true;
     dial.link->send(wire::Hello::type,

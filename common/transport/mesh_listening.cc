@@ -56,6 +56,8 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
                                          "it speaks another version of what is said between daemons; the same "
                                          "pmixhost must be on all hosts: wait until its installation is over"));
     found->second->verifying = true;
+    // Also when it goes meanwhile, it is counted until munge has looked at what it said.
+    found->second->link->hold();
     limits_.spare(id);
     found->second->timer = loop_.after(handshake_patience, [this, id] {
         drop_stranger(id, error(ErrorKind::timeout, "its proof could not be checked in time"));

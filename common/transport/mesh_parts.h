@@ -59,6 +59,8 @@ struct Mesh::Peer {
     bool gone = false;
     bool was_connected = false;
     std::size_t queue_bytes = 0;
+    std::string hindered; // what the last try to dial it ended with, but for silence
+    bool hindered_on_the_way = true;
     EventLoop::Handle deadline; // to have a connection, once one is wanted
 };
 

@@ -122,8 +122,10 @@ void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::funct
     Mesh &mesh = *context_.mesh;
     std::size_t left = mesh.unsent_bytes();
     context_.tell_services([&left](StepService &each) { left += each.has_unsent(); });
+    // Who may hold a connection for made already would take this host for lost.
+    left += mesh.introduced();
     // For a moment, count also what the step's tree is told of the ends here, while that connection is being made.
-    // Hosts that have been asked to come must be told farewell, or they would take this host for lost.
+    // Hosts that have been asked to come must be told farewell.
     if (context_.now() < limit - sending_patience + connecting_patience) {
         HostIndex heir = services_.handing_over.heirs().heir_of(context_.self());
         if (heir != no_host && mesh.connecting(heir))

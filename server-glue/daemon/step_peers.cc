@@ -89,9 +89,11 @@ void StepPeers::tell_unreachable(HostIndex peer, const Error &why) {
         return;
     told_unreachable_ = true;
     const auto &hosts = context_.step.map.hosts();
-    notes->tell_user({fmt::format("{} and {}: {}. Is there a firewall between them? It must let the ports of "
-                                  "transport.ports (pmixhost.conf) through",
-                                  context_.host_name(), hosts[peer], why.text)},
+    const char *question = mesh_->hindered_on_the_way(peer)
+                               ? ". Is there a firewall between them? It must let the ports of transport.ports "
+                                 "(pmixhost.conf) through"
+                               : "";
+    notes->tell_user({fmt::format("{} and {}: {}{}", context_.host_name(), hosts[peer], why.text, question)},
                      [](Result<void>) {});
 }
 

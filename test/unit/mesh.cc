@@ -26,6 +26,7 @@ struct Node {
     bool ended = false; // nobody takes them any more
     std::vector<std::pair<HostIndex, Bytes>> received;
     std::vector<std::pair<HostIndex, Mesh::Gone>> gone;
+    std::string why; // the last one is
 };
 
 struct World {
@@ -54,7 +55,10 @@ struct World {
                      assert_int_equal(type, note);
                      node->received.emplace_back(from, std::move(payload));
                  },
-                 [node](HostIndex host, Mesh::Gone how, const Error &) { node->gone.emplace_back(host, how); },
+                 [node](HostIndex host, Mesh::Gone how, const Error &why) {
+                     node->gone.emplace_back(host, how);
+                     node->why = why.text;
+                 },
                  [this](HostIndex to, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
                      loop->post([this, to, message, done] {
                          nodes[to]->contact = message;
@@ -197,6 +201,7 @@ void another_secret_is_refused(void **) {
     world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
     assert_true(world.nodes[1]->received.empty());
     assert_false(world[1].connected(0));
+    assert_false(world[1].hindered_on_the_way(0));
 }
 
 void an_unreachable_host_is_lost_in_time(void **) {
@@ -206,6 +211,43 @@ void an_unreachable_host_is_lost_in_time(void **) {
     world[0].send(1, note, share("x"));
     world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
     assert_true(Clock::now() - begin < 5s);
+}
+
+// Of host 1, where nobody listens.
+Bytes vain_contact() {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    socklen_t length = sizeof address;
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), length), 0);
+    assert_int_equal(::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &length), 0);
+    Contact contact;
+    contact.host = 1;
+    contact.port = ntohs(address.sin_port);
+    contact.cookie = Bytes(16, 'c');
+    contact.addresses = {"127.0.0.1"};
+    return wire::encode(contact);
+}
+
+void what_hindered_it_is_told(void **) {
+    World world(2);
+    world.nodes[1]->mesh.reset();
+    world[0].on_contact(vain_contact());
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
+    assert_non_null(std::strstr(world.nodes[0]->why.c_str(), "Connection refused"));
+    assert_true(world[0].hindered_on_the_way(1));
+}
+
+void the_rm_knows_better_than_a_vain_try(void **) {
+    World world(2);
+    world[0].on_contact(vain_contact());
+    assert_int_equal(world[0].dialing(), 1);
+    assert_int_equal(world[0].introduced(), 0);
+    world[0].left(1);
+    assert_int_equal(world.nodes[0]->gone.size(), 1);
+    assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
 }
 
 UniqueFd stranger(std::uint16_t port) {
@@ -260,6 +302,24 @@ void close_cleanly(UniqueFd &fd) {
     while (::recv(fd.get(), bytes, sizeof bytes, MSG_DONTWAIT) > 0)
         ;
     fd.reset();
+}
+
+// A daemon that is stopped with its job: its kernel answers, and has no room.
+void who_is_there_and_reads_nothing_is_not_lost(void **) {
+    World world(2);
+    world.settings.transport_dead_after = 300ms;
+    world.nodes[1]->mesh.reset();
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return !world.nodes[1]->contact.empty(); });
+    UniqueFd fd = link_by_hand(world);
+    world[0].send(1, note, share(Bytes(64u << 20, 'x')));
+    world.run_until([until = Clock::now() + 2s] { return Clock::now() >= until; });
+    assert_true(world.nodes[0]->gone.empty());
+    assert_true(world[0].queued_bytes() > 0);
+    world.run_until([&] {
+        std::vector<char> bytes(1 << 20);
+        return ::recv(fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) < 0 && world[0].unsent_bytes() == 0;
+    });
 }
 
 // Two connections with one host, as when both sides dial at once.
@@ -454,6 +514,32 @@ void a_flood_during_the_handshake_keeps_nobody_out(void **) {
     assert_true(crowd.size() >= 900);
 }
 
+// munge does not come to an end with what it is asked.
+class Busy final : public Authenticator {
+  public:
+    explicit Busy(int &asked) : asked_(&asked) {}
+    void prove(Bytes, Done) override {}
+    void verify(Bytes, Done) override { ++*asked_; }
+
+  private:
+    int *asked_;
+};
+
+// Who leaves munge something to do and goes makes no room for the next one.
+void who_goes_is_counted_until_munge_has_looked(void **) {
+    int asked = 0;
+    World world(2, {}, [&](HostIndex) { return std::make_unique<Busy>(asked); });
+    auto hello = wire::encode(wire::Hello{wire::wire_version(), "no proof"});
+    for (int i = 0; i < 256; ++i) {
+        send_frame(stranger(world[0].port()).get(), wire::Hello::type, hello);
+        world.run_until([&] { return asked == i + 1; });
+    }
+    UniqueFd last = stranger(world[0].port());
+    send_frame(last.get(), wire::Hello::type, hello);
+    world.run_until([&] { return closed_without_a_byte(last.get()); });
+    assert_int_equal(asked, 256);
+}
+
 void strangers_fill_no_log(void **) {
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -510,7 +596,11 @@ int main() {
         cmocka_unit_test(a_proof_that_comes_back_is_none),
         cmocka_unit_test(a_crowd_of_strangers_keeps_nobody_out),
         cmocka_unit_test(a_flood_during_the_handshake_keeps_nobody_out),
+        cmocka_unit_test(who_goes_is_counted_until_munge_has_looked),
         cmocka_unit_test(strangers_fill_no_log),
+        cmocka_unit_test(what_hindered_it_is_told),
+        cmocka_unit_test(the_rm_knows_better_than_a_vain_try),
+        cmocka_unit_test(who_is_there_and_reads_nothing_is_not_lost),
     };
     return cmocka_run_group_tests_name("mesh", tests, nullptr, nullptr);
 }
