@@ -75,23 +75,24 @@ SlowCalls::~SlowCalls() {
         thread->dismiss();
 }
 
-bool SlowCalls::runs(std::uint64_t call) const {
-    return std::any_of(threads_.begin(), threads_.end(),
-                       [call](const Running &running) { return running.call == call; });
+std::size_t SlowCalls::waiting() const {
+    std::size_t out = callers_.size();
+    for (const Running &running : threads_)
+        out -= running.call != 0 ? callers_.count(running.call) : 0;
+    return out;
 }
 
 void SlowCalls::add(std::string name, TimePoint deadline, Call call, std::function<void(Outcome)> done) {
-    std::size_t waiting = static_cast<std::size_t>(
-        std::count_if(callers_.begin(), callers_.end(), [&](const Caller &caller) { return !runs(caller.call); }));
-    if (waiting >= max_waiting_)
+    if (waiting() >= max_waiting_)
         return loop_.post(
             [done = std::move(done)] { done(error(ErrorKind::limit, "too many questions wait already")); });
-    auto same = std::find_if(waiting_.begin(), waiting_.end(),
-                             [&](const Waiting &other) { return !name.empty() && other.name == name; });
+    auto same = name.empty() ? waiting_.end()
+                             : std::find_if(waiting_.begin(), waiting_.end(),
+                                            [&](const Waiting &other) { return other.name == name; });
     if (same == waiting_.end())
         same = waiting_.insert(waiting_.end(), {next_id_++, std::move(name), std::move(call)});
-    callers_.push_back({same->id, deadline, std::move(done)});
-    arm();
+    callers_.emplace(same->id, Caller{deadline, std::move(done)});
+    arm(deadline);
     begin_next();
 }
 
@@ -158,8 +159,7 @@ bool SlowCalls::finish(Duration limit) {
 // A thread with a call that nobody waits for any more.
 bool SlowCalls::leave_one_behind() {
     auto stuck = std::find_if(threads_.begin(), threads_.end(), [this](const Running &running) {
-        return running.call != 0 && std::none_of(callers_.begin(), callers_.end(),
-                                                 [&](const Caller &caller) { return caller.call == running.call; });
+        return running.call != 0 && !callers_.contains(running.call);
     });
     if (stuck == threads_.end() || left_behind_.size() >= bounds_.left_behind)
         return false;
@@ -168,13 +168,12 @@ bool SlowCalls::leave_one_behind() {
     return true;
 }
 
-std::list<SlowCalls::Caller> SlowCalls::take(std::uint64_t id) {
-    std::list<Caller> out;
-    for (auto next = callers_.begin(); next != callers_.end();) {
-        auto caller = next++;
-        if (caller->call == id)
-            out.splice(out.end(), callers_, caller);
-    }
+std::vector<SlowCalls::Caller> SlowCalls::take(std::uint64_t id) {
+    std::vector<Caller> out;
+    auto [begin, end] = callers_.equal_range(id);
+    for (auto each = begin; each != end; ++each)
+        out.push_back(std::move(each->second));
+    callers_.erase(begin, end);
     return out;
 }
 
@@ -189,7 +188,6 @@ void SlowCalls::on_value(std::uint64_t id, const Outcome &value) {
     }
     auto answered = take(id);
     begin_next();
-    arm();
     std::weak_ptr<SlowCalls *> alive = self_;
     for (auto &caller : answered) {
         if (alive.expired())
@@ -199,19 +197,22 @@ void SlowCalls::on_value(std::uint64_t id, const Outcome &value) {
 }
 
 void SlowCalls::on_time() {
-    std::list<Caller> late;
-    TimePoint now = loop_.now();
-    for (auto next = callers_.begin(); next != callers_.end();) {
-        auto caller = next++;
-        if (caller->deadline <= now)
-            late.splice(late.end(), callers_, caller);
+    std::vector<Caller> late;
+    TimePoint now = loop_.now(), next = TimePoint::max();
+    for (auto each = callers_.begin(); each != callers_.end();) {
+        if (each->second.deadline > now) {
+            next = std::min(next, each->second.deadline);
+            ++each;
+            continue;
+        }
+        late.push_back(std::move(each->second));
+        each = callers_.erase(each);
     }
-    waiting_.remove_if([this](const Waiting &call) {
-        return std::none_of(callers_.begin(), callers_.end(),
-                            [&](const Caller &caller) { return caller.call == call.id; });
-    });
+    armed_ = TimePoint::max();
+    timer_.reset();
+    arm(next);
+    waiting_.remove_if([this](const Waiting &call) { return !callers_.contains(call.id); });
     begin_next(); // where a thread can be left behind
-    arm();
     std::weak_ptr<SlowCalls *> alive = self_;
     for (auto &caller : late) {
         if (alive.expired())
@@ -220,13 +221,11 @@ void SlowCalls::on_time() {
     }
 }
 
-void SlowCalls::arm() {
-    TimePoint next = TimePoint::max();
-    for (const auto &caller : callers_)
-        next = std::min(next, caller.deadline);
-    if (next == TimePoint::max())
-        return timer_.reset();
-    timer_ = loop_.after(std::max(next - loop_.now(), Duration::zero()), [this] { on_time(); });
+void SlowCalls::arm(TimePoint deadline) {
+    if (deadline >= armed_)
+        return;
+    armed_ = deadline;
+    timer_ = loop_.after(std::max(deadline - loop_.now(), Duration::zero()), [this] { on_time(); });
 }
 
 } // namespace pmixhost

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace pmixhost {
 
@@ -51,7 +52,6 @@ class SlowCalls {
     using Outcome = Result<std::shared_ptr<void>>;
     struct Thread;
     struct Caller {
-        std::uint64_t call;
         TimePoint deadline;
         std::function<void(Outcome)> done;
     };
@@ -60,7 +60,7 @@ class SlowCalls {
         std::string name;
         Call call;
     };
-    bool runs(std::uint64_t call) const;
+    std::size_t waiting() const;
     void add(std::string name, TimePoint deadline, Call call, std::function<void(Outcome)> done);
     template <bool shared, typename Work, typename Done>
     void run_typed(std::string name, TimePoint deadline, Work work, Done done) {
@@ -81,18 +81,19 @@ class SlowCalls {
     void begin_next();
     Result<void> add_thread();
     bool leave_one_behind();
-    std::list<Caller> take(std::uint64_t call);
+    std::vector<Caller> take(std::uint64_t call);
     void on_value(std::uint64_t id, const Outcome &value);
     void on_time();
-    void arm();
+    void arm(TimePoint deadline);
 
     EventLoop &loop_;
     const std::size_t max_waiting_;
     std::list<Waiting> waiting_;
-    std::list<Caller> callers_; // of what waits and of what runs
+    std::multimap<std::uint64_t, Caller> callers_; // by their calls: of what waits and of what runs
     const Threads bounds_;
     std::uint64_t next_id_ = 1;
-    EventLoop::Handle timer_;
+    EventLoop::Handle timer_; // at the first of their deadlines, or before it: who had that may have been answered
+    TimePoint armed_ = TimePoint::max();
     struct Running {
         std::shared_ptr<Thread> thread;
         std::uint64_t call = 0; // 0: nothing
