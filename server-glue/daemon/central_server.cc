@@ -47,9 +47,14 @@ void CentralServer::on_invitation(std::string_view message) {
     std::weak_ptr<bool> alive = alive_;
     // It is posted, because this may come from within a send.
     auto gone = [this, alive, id](HostIndex host, Mesh::Gone how, const Error &) {
-        loop_.post([this, alive, id, host, how] {
+        Step *step = find(id);
+        if (!step)
+            return;
+        // Who was never here may only have ended before this side had dialed it.
+        step->going.emplace(host, step->mesh->was_connected(host) ? how : Mesh::Gone::left);
+        loop_.post([this, alive, id, host] {
             if (!alive.expired())
-                host_gone(id, host, how);
+                host_gone(id, host);
         });
     };
     auto mesh = Mesh::create(loop_, log_, settings_, invitation->step_key, peer_of(role_, invitation->host_count),
@@ -103,9 +108,9 @@ std::map<Bytes, CentralServer::StepId> CentralServer::connected_steps() const {
     return steps;
 }
 
-std::size_t CentralServer::unsent_bytes(StepId id) const {
+std::size_t CentralServer::queued_bytes(StepId id, HostIndex host) const {
     auto found = steps_.find(id);
-    return found == steps_.end() ? 0 : found->second.mesh->unsent_bytes();
+    return found == steps_.end() ? 0 : found->second.mesh->queued_bytes(host);
 }
 
 std::size_t CentralServer::unsent_bytes() const {
@@ -115,13 +120,21 @@ std::size_t CentralServer::unsent_bytes() const {
     return bytes;
 }
 
-void CentralServer::host_gone(StepId id, HostIndex host, Mesh::Gone how) {
+void CentralServer::tell_gone(StepId id, Step &step, HostIndex host) {
+    auto going = step.going.extract(host);
+    if (!going)
+        return;              // it was told with the last one
+    step.mesh->forget(host); // it may invite us again
+    callbacks_.on_gone(id, host, going.mapped());
+}
+
+void CentralServer::host_gone(StepId id, HostIndex host) {
     Step *step = find(id);
     if (!step)
         return;
-    step->mesh->forget(host); // it may invite us again
-    callbacks_.on_gone(id, host, how);
-    step = find(id);
+    tell_gone(id, *step, host);
+    while ((step = find(id)) && !step->mesh->wanted() && !step->going.empty())
+        tell_gone(id, *step, step->going.begin()->first);
     if (!step || step->mesh->wanted())
         return;
     callbacks_.on_step_gone(id);

@@ -16,10 +16,9 @@ class CentralServer {
     using StepId = std::uint64_t;
     struct Callbacks {
         std::function<void(StepId step, HostIndex from, std::uint8_t type, Bytes payload)> on_message;
-        // A host's connection has ended. Posted, never from within a call. When hosts go together with the step's
-        // last one, it may not come for each of them.
+        // A host's connection has ended; `lost` only where there was one. Posted, never from within a call.
         std::function<void(StepId step, HostIndex host, Mesh::Gone how)> on_gone;
-        // The step's last host has gone; comes after on_gone.
+        // The step's last host has gone; comes after on_gone of each.
         std::function<void(StepId step)> on_step_gone;
     };
     // Makes the authenticator for a step, from the secret of the invitation where there is one.
@@ -40,15 +39,17 @@ class CentralServer {
     std::map<Bytes, StepId> connected_steps() const; // by namespace
     bool idle() const { return steps_.empty(); }
     std::size_t unsent_bytes() const;
-    std::size_t unsent_bytes(StepId step) const;
+    std::size_t queued_bytes(StepId step, HostIndex host) const; // for that host
 
   private:
     struct Step {
         Bytes key, nspace;
         std::uint32_t host_count = 0;
         std::unique_ptr<Mesh> mesh;
+        std::map<HostIndex, Mesh::Gone> going; // of whom on_gone is still to be told
     };
-    void host_gone(StepId id, HostIndex host, Mesh::Gone how);
+    void tell_gone(StepId id, Step &step, HostIndex host);
+    void host_gone(StepId id, HostIndex host);
     Step *find(StepId id);
 
     EventLoop &loop_;

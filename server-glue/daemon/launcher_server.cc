@@ -58,11 +58,11 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
               },
-              [this](StepId, HostIndex host, Mesh::Gone how) {
+              [this](StepId step, HostIndex host, Mesh::Gone how) {
                   if (how == Mesh::Gone::lost)
-                      end_children(fmt::format("host {} of the step is lost", host));
+                      host_lost(step, host);
               },
-              [](StepId) {}}),
+              [this](StepId step) { living_on_.erase(step); }}),
       starters_(loop, max_children), givers_(loop, max_returns) {}
 
 void LauncherServer::tell_user(const std::string &text) {
@@ -79,16 +79,17 @@ void LauncherServer::on_invitation(const std::string &message) {
 void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload) {
     if (type == wire::SpawnRequest::type) {
         auto request = wire::decode<wire::SpawnRequest>(payload);
-        if (request)
-            on_request(step, from, std::move(*request));
-        else
-            log_.warning("{}", request.failure().text);
+        if (!request)
+            return log_.warning("{}", request.failure().text);
+        if (request->lives_on != 0)
+            living_on_.insert(step);
+        on_request(step, from, std::move(*request));
     } else if (type == wire::EndChild::type) {
         if (auto end = wire::decode<wire::EndChild>(payload))
             end_child(step, end->nspace);
     } else if (type == wire::SpawnCancel::type) {
         if (auto request = wire::decode<wire::SpawnCancel>(payload))
-            cancel(step, from, request->id);
+            cancel(step, from, request->id, "the server of the tool that has asked for it leaves");
     } else if (type == wire::LeaveAllocation::type) {
         auto left = wire::decode<wire::LeaveAllocation>(payload);
         auto place = left ? places_.find(left->allocation) : places_.end();
@@ -428,6 +429,25 @@ void LauncherServer::end_children(const std::string &why) {
         child.job->signal(SIGTERM);
 }
 
+// Of a step that lives on, what its other hosts have spawned does so as well, and what this one had spawned: it shares
+// no fate with its parent. But nobody would hear of what was still being started for it.
+void LauncherServer::host_lost(StepId step, HostIndex host) {
+    const std::string why = fmt::format("host {} of the step is lost", host);
+    if (!living_on_.contains(step))
+        return end_children(why);
+    std::vector<std::uint64_t> asked;
+    for (const auto &[number, early] : early_) {
+        if (early.step == step && early.from == host)
+            asked.push_back(early.request.id);
+    }
+    for (const auto &[number, child] : children_) {
+        if (child.step == step && child.host == host && !child.answered)
+            asked.push_back(child.id);
+    }
+    for (std::uint64_t id : asked)
+        cancel(step, host, id, why);
+}
+
 void LauncherServer::drop_early() {
     for (const auto &[number, early] : std::exchange(early_, {})) {
         start(early.step, early.from, early.request); // says that the step is ending
@@ -443,8 +463,7 @@ void LauncherServer::end_child(StepId step, const Bytes &nspace) {
 }
 
 // The answer may be on its way to a host that no longer waits for it.
-void LauncherServer::cancel(StepId step, HostIndex from, std::uint64_t id) {
-    const std::string why = "the server of the tool that has asked for it leaves";
+void LauncherServer::cancel(StepId step, HostIndex from, std::uint64_t id, const std::string &why) {
     for (auto early = early_.begin(); early != early_.end(); ++early) {
         const Early &one = early->second;
         if (one.step != step || one.from != from || one.request.id != id)

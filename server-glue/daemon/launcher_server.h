@@ -5,9 +5,9 @@
 // A request becomes a plan (spawn/plan_spawn.h), a command (job_starter.h) and a process (child_job.h), and is
 // answered when the process has said that every program runs, or that it will not, or when the time is over. When the
 // step ends normally, the children go on, and the launcher with them. They are ended (SIGTERM to their commands) when
-// a host of the step was lost, a task ended badly, or whoever started the launcher says so or has gone; and one that
-// was not launched as a whole, when its own host's daemon has not ended it, or that a tool has asked for whose server
-// leaves before it has the answer.
+// a host of the step was lost that is not to live on without it, a task ended badly, or whoever started the launcher
+// says so or has gone; and one that was not launched as a whole, when its own host's daemon has not ended it, or that
+// a tool has asked for whose server leaves before it has the answer.
 //
 // The launcher of a lobby (StepInfo::is_lobby) starts jobs in allocations that the requests name, and gives those back
 // that were asked for one of these jobs, when all there have ended and the lobby has what is still on its way from them
@@ -24,6 +24,7 @@
 #include "server-glue/spawn/child_job.h"
 
 #include <map>
+#include <set>
 
 namespace pmixhost {
 
@@ -92,7 +93,8 @@ class LauncherServer {
     void give_back_all(); // in which nothing is
     void drop_early();    // the step is ending
     void end_child(StepId step, const Bytes &nspace);
-    void cancel(StepId step, HostIndex from, std::uint64_t id);
+    void cancel(StepId step, HostIndex from, std::uint64_t id, const std::string &why);
+    void host_lost(StepId step, HostIndex host);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
     void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status, const std::string &reason);
     // False: it is refused.
@@ -127,6 +129,7 @@ class LauncherServer {
     std::map<std::uint64_t, Early> early_;
     std::uint64_t next_early_ = 1;
     bool step_over_ = false, ending_ = false;
+    std::set<StepId> living_on_; // whose hosts go on without one that is lost (SpawnRequest::lives_on)
     SlowCalls starters_, givers_;
 };
 

@@ -47,7 +47,9 @@ class Script final : public JobStarter {
     SpawnSite site_;
 };
 
-// A daemon of a step of one host, and its launcher.
+constexpr HostIndex hosts = 2; // of the step; one of them is there
+
+// A daemon of a step, and its launcher.
 struct World {
     std::unique_ptr<EventLoop> loop;
     Log log{2, LogLevel::error, "test"};
@@ -107,7 +109,12 @@ struct World {
                 ended = true;
                 loop->stop();
             });
-        const HostIndex size = 1 + central_role_count;
+        join();
+        limit = loop->after(30s, [] { fail_msg("nothing came"); });
+    }
+    // The daemon comes, once more.
+    void join() {
+        const HostIndex size = hosts + central_role_count;
         auto mesh = Mesh::create(*loop, log, settings, "step", 0, size, make_secret_authenticator("secret"),
                                  {[this](HostIndex, std::uint8_t type, Bytes payload) {
                                       hear(type, payload);
@@ -115,19 +122,25 @@ struct World {
                                   },
                                   [](HostIndex, Mesh::Gone, const Error &) {},
                                   [this](HostIndex, Bytes contact, TimePoint, std::function<void(Result<void>)> done) {
-                                      Invitation invitation;
-                                      invitation.contact = std::move(contact);
-                                      invitation.step_key = "step";
-                                      invitation.host_count = 1;
-                                      invitation.nspace = "parent";
-                                      loop->post([this, message = wire::encode(invitation), done] {
-                                          launcher->on_invitation(message);
+                                      loop->post([this, contact, done] {
+                                          invite(contact);
                                           done({});
                                       });
                                   }});
         assert_true(mesh.ok());
         daemon = std::move(*mesh);
-        limit = loop->after(30s, [] { fail_msg("nothing came"); });
+    }
+    void invite(const Bytes &contact) {
+        Invitation invitation;
+        invitation.contact = contact;
+        invitation.step_key = "step";
+        invitation.host_count = hosts;
+        invitation.nspace = "parent";
+        launcher->on_invitation(wire::encode(invitation));
+    }
+    void pass(Duration time) {
+        auto stop = loop->after(time, [this] { loop->stop(); });
+        assert_true(loop->run().ok());
     }
     void hear(std::uint8_t type, const Bytes &payload) {
         if (type == wire::JobEvent::type) {
@@ -141,8 +154,9 @@ struct World {
         heard.push_back(replies.back().status == 0 ? "answered" : "refused");
     }
     void ask(std::uint64_t id, const char *directive = nullptr, const std::string &allocation = {},
-             bool gives_back = false) {
+             bool gives_back = false, bool lives_on = false) {
         wire::SpawnRequest request;
+        request.lives_on = lives_on ? 1 : 0;
         request.allocation = allocation;
         request.gives_back = gives_back ? 1 : 0;
         request.id = id;
@@ -154,15 +168,21 @@ struct World {
             app.argv = {"/bin/true"};
             app.count = 1;
         }
-        daemon->send(peer_of(CentralRole::launcher, 1), wire::SpawnRequest::type, share(wire::encode(request)));
+        daemon->send(peer_of(CentralRole::launcher, hosts), wire::SpawnRequest::type, share(wire::encode(request)));
     }
     void cancel(std::uint64_t id) {
-        daemon->send(peer_of(CentralRole::launcher, 1), wire::SpawnCancel::type,
+        daemon->send(peer_of(CentralRole::launcher, hosts), wire::SpawnCancel::type,
                      share(wire::encode(wire::SpawnCancel{id})));
     }
     void leave(const std::string &allocation) {
-        daemon->send(peer_of(CentralRole::launcher, 1), wire::LeaveAllocation::type,
+        daemon->send(peer_of(CentralRole::launcher, hosts), wire::LeaveAllocation::type,
                      share(wire::encode(wire::LeaveAllocation{allocation})));
+    }
+    void end_all() {
+        launcher->end_children("the test is over");
+        launcher->on_step_over();
+        while (!ended)
+            assert_true(loop->run().ok());
     }
     void run_until_replies(std::size_t count) {
         while (replies.size() < count)
@@ -274,10 +294,7 @@ void what_waits_for_a_place_is_taken_back(void **) {
     world.run_until_replies(2);
     assert_int_equal(world.replies[1].id, 1);
     assert_int_equal(world.replies[1].status, PMIX_SUCCESS);
-    world.launcher->end_children("the test is over");
-    world.launcher->on_step_over(); // for one job
-    while (!world.ended)
-        assert_true(world.loop->run().ok());
+    world.end_all(); // for one job
     assert_true((world.heard == std::vector<std::string>{"refused", "answered", "job ended"}));
 }
 
@@ -304,6 +321,49 @@ void what_runs_already_is_taken_back(void **) {
     while (world.heard.back() != "job ended")
         assert_true(world.loop->run().ok());
     assert_int_equal(world.replies.size(), 1);
+}
+
+// --- a host of the step goes ---------------------------------------------------------------------------
+
+// Its daemon asked to be dialed, and had ended when that was tried.
+void who_was_never_here_is_not_lost(void **) {
+    World world(20s, true, never_ends);
+    world.settings.transport_connect_timeout = 100ms;
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.run_until_replies(1);
+    Contact contact;
+    contact.host = 1;
+    contact.port = 1;
+    contact.cookie = Bytes(16, 'c');
+    contact.addresses = {"127.0.0.1"};
+    world.invite(wire::encode(contact));
+    world.pass(1500ms);
+    world.ask(2, PMIX_NOTIFY_COMPLETION);
+    world.run_until_replies(2);
+    assert_int_equal(world.replies[1].status, PMIX_SUCCESS);
+    assert_true((world.heard == std::vector<std::string>{"answered", "answered"}));
+    world.end_all();
+}
+
+// What is asked for when the daemon is lost and comes again.
+int asked_after_a_loss(bool lives_on) {
+    World world(20s, true, never_ends);
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION, {}, false, lives_on);
+    world.run_until_replies(1);
+    world.daemon.reset();
+    world.pass(200ms);
+    world.join();
+    world.ask(2, PMIX_NOTIFY_COMPLETION, {}, false, lives_on);
+    world.run_until_replies(2);
+    world.end_all();
+    return world.replies[1].status;
+}
+
+void a_step_that_lives_on_spawns_on(void **) {
+    assert_int_equal(asked_after_a_loss(true), PMIX_SUCCESS);
+    assert_int_equal(asked_after_a_loss(false), PMIX_ERR_JOB_CANCELED);
 }
 
 // Until so many allocations have been given back, or a while has gone by without.
@@ -527,6 +587,8 @@ int main() {
         cmocka_unit_test(what_waits_for_a_place_is_taken_back),
         cmocka_unit_test(what_is_being_started_is_taken_back),
         cmocka_unit_test(what_runs_already_is_taken_back),
+        cmocka_unit_test(who_was_never_here_is_not_lost),
+        cmocka_unit_test(a_step_that_lives_on_spawns_on),
         cmocka_unit_test(an_allocation_is_given_back_with_the_last_of_its_jobs),
         cmocka_unit_test(an_allocation_is_given_back_when_the_lobby_has_left_it),
         cmocka_unit_test(what_waits_for_a_place_is_over_with_the_lobby),
