@@ -32,7 +32,7 @@ class SessionServer final : private SessionPeers {
     bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) override {
         return peers_.send(step, host, type, std::move(payload));
     }
-    std::size_t waiting_bytes(StepId step) const override { return peers_.unsent_bytes(step); }
+    std::size_t waiting_bytes(StepId step, HostIndex host) const override { return peers_.queued_bytes(step, host); }
     void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint, CalledSteps)> done) override;
 
     CentralServer::Callbacks callbacks();

@@ -59,6 +59,16 @@ bool EventService::has_room(HostIndex to, std::size_t bytes) {
     return true;
 }
 
+std::size_t EventService::waiting_bytes() {
+    std::size_t out = 0;
+    std::erase_if(sent_, [&](const auto &one) {
+        std::size_t queued = hosts_.queued_bytes(one.first);
+        out += std::min(one.second.bytes, queued);
+        return queued == 0;
+    });
+    return out;
+}
+
 template <typename Message> void EventService::originate(Message &message) {
     message.origin = self_;
     message.sequence = ++sequence_;

@@ -57,6 +57,8 @@ class EventService {
                  std::uint32_t radix)
         : hosts_(hosts), port_(port), map_(map), nspace_(nspace), self_(self), tree_(map.host_count(), radix) {}
 
+    // Of what processes have notified: bytes that wait for other hosts of the step.
+    std::size_t waiting_bytes();
     // A process of this host notifies.
     void notify(NotifyAsk ask);
     // These processes of this host have ended badly.

@@ -30,7 +30,7 @@ void SessionEvents::give(StepId id, Step &step) {
                                [](std::uint64_t number, const Kept &event) { return number < event.number; });
     for (; at != kept_.end(); ++at) {
         if (is_for(*at, step.nspace)) {
-            if (peers_.waiting_bytes(id) + at->payload->size() > limits_.max_waiting)
+            if (peers_.waiting_bytes(id, step.host) + at->payload->size() > limits_.max_waiting)
                 on_lost_(step.nspace);
             else if (!peers_.send(id, step.host, wire::CrossJobEvent::type, at->payload))
                 return; // it goes on where it was, with another host

@@ -10,7 +10,7 @@
 // while events are kept: a step may just be starting. Events are kept for a time, up to a number and a
 // size; a step that comes meanwhile gets what it has not had.
 //
-// A step that takes no events for long loses some: up to `max_waiting` bytes wait for it.
+// A step that takes no events for long loses some: up to `max_waiting` bytes wait for its host that hears them.
 //
 // A step whose last connection has gone may come again: a host that has something to say only now, or that was asking
 // for its connection while the others left (the end of its last process, say). So whom it is connected with is known

@@ -108,7 +108,7 @@ void StepEvents::hear(pmix_status_t code, const Process &source, const Bytes &pa
 }
 
 void StepEvents::watch_links() {
-    std::size_t waiting = context_.mesh->queued_bytes();
+    std::size_t waiting = events_.waiting_bytes() + context_.mesh->queued_bytes(context_.session_peer());
     gate_->waiting = waiting;
     links_timer_.reset();
     if (waiting > 0)

@@ -32,8 +32,8 @@ class SessionPeers {
     virtual Bytes nspace_of(StepId step) const = 0;
     // False when there is no connection with that host.
     virtual bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) = 0;
-    // Bytes that wait to be sent to that step.
-    virtual std::size_t waiting_bytes(StepId step) const = 0;
+    // Bytes that wait to be sent to that host.
+    virtual std::size_t waiting_bytes(StepId step, HostIndex host) const = 0;
     // Calls the steps of the allocation that run and are none of these namespaces (InvitationSource::call_steps).
     // `done` may come at once, and may be empty: then nobody waits for how it went.
     virtual void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint now, CalledSteps)> done) = 0;

@@ -42,7 +42,7 @@ class Session final : private SessionPeers {
     bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) override {
         return peers_.send(step, host, type, std::move(payload));
     }
-    std::size_t waiting_bytes(StepId) const override { return 0; }
+    std::size_t waiting_bytes(StepId, HostIndex) const override { return 0; }
     void call_steps(const std::set<Bytes> &, std::function<void(TimePoint, CalledSteps)>) override {}
 
     EventLoop &loop_;

@@ -72,7 +72,7 @@ struct World final : SessionPeers {
     }
     StepId step_of(const Bytes &nspace) const override { return steps().at(nspace); }
     Bytes nspace_of(StepId step) const override { return at(step).nspace; }
-    std::size_t waiting_bytes(StepId) const override { return 0; }
+    std::size_t waiting_bytes(StepId, HostIndex) const override { return 0; }
     std::vector<HostIndex> hosts_of(StepId step) const override {
         return here.contains(step) ? std::vector<HostIndex>{0} : std::vector<HostIndex>{};
     }

@@ -53,7 +53,7 @@ struct FakeSession : SessionPeers {
         sent.push_back({step, host, type, std::move(payload)});
         return true;
     }
-    std::size_t waiting_bytes(StepId step) const override {
+    std::size_t waiting_bytes(StepId step, HostIndex) const override {
         auto found = waiting.find(step);
         return found == waiting.end() ? 0 : found->second;
     }
