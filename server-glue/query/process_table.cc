@@ -134,10 +134,23 @@ void ProcessTable::gather(TimePoint now) {
 void ProcessTable::on_request(TimePoint now, HostIndex from, const wire::TableRequest &message) {
     if (!neighbours(self_, message.behind) || from >= map_.host_count())
         return;
-    auto pending = start(now, std::chrono::milliseconds(message.timeout_ms));
-    pending->second.asker = from;
-    pending->second.id_there = message.id;
-    spread(pending, self_, message.behind);
+    TimePoint deadline = now + std::min<Duration>(std::chrono::milliseconds(message.timeout_ms), longest);
+    directions_[message.behind].next.push_back({from, message.id, deadline});
+    gather_for(now, message.behind);
+}
+
+void ProcessTable::gather_for(TimePoint now, HostIndex behind) {
+    Direction &direction = directions_[behind];
+    if (direction.gathering || direction.next.empty())
+        return;
+    direction.gathering = true;
+    TimePoint deadline = now;
+    for (const Waiter &waiter : direction.next)
+        deadline = std::max(deadline, waiter.deadline);
+    auto pending = start(now, deadline - now);
+    pending->second.behind = behind;
+    pending->second.waiters = std::exchange(direction.next, {});
+    spread(pending, self_, behind);
     if (pending->second.waiting.empty())
         finish(now, pending);
 }
@@ -192,12 +205,11 @@ void ProcessTable::on_host_gone(TimePoint now, HostIndex host) {
 
 void ProcessTable::finish(TimePoint now, Iterator pending) {
     Pending request = std::move(pending->second);
-    std::uint64_t id = request.id_there;
     pending_.erase(pending);
     for (const auto &[host, behind] : request.waiting)
         request.answer.silent.push_back(host);
     request.answer.hosts.push_back(own_host());
-    if (request.asker == no_host) {
+    if (request.behind == no_host) {
         bool whole = request.answer.silent.empty();
         const auto table = whole ? whole_table(request.answer) : JobTable();
         for (const auto &done : request.askers)
@@ -205,8 +217,12 @@ void ProcessTable::finish(TimePoint now, Iterator pending) {
         gathering_ = false;
         return gather(now);
     }
-    request.answer.id = id;
-    hosts_.send(request.asker, wire::TableReply::type, share(wire::encode(request.answer)));
+    for (const Waiter &waiter : request.waiters) {
+        request.answer.id = waiter.id;
+        hosts_.send(waiter.asker, wire::TableReply::type, share(wire::encode(request.answer)));
+    }
+    directions_[request.behind].gathering = false;
+    gather_for(now, request.behind);
 }
 
 JobTable ProcessTable::whole_table(const wire::TableReply &answer) const {

@@ -7,7 +7,8 @@
 // for, so that one that is silent does not take the others with it.
 //
 // An asker on a host that gathers already waits for the next gathering, with all others who do so: nobody is told
-// what was known before the question, and a host has one question of its own under way.
+// what was known before the question, and a host has one question of its own under way. So it is with those who ask for
+// the same part of the tree: when all hosts ask at once, each host is looked at a few times for each of its neighbours.
 //
 // Of a host that has left, only those of its processes are known that were reported to have ended badly.
 #pragma once
@@ -79,10 +80,15 @@ class ProcessTable {
     void on_time(TimePoint now);
 
   private:
+    struct Waiter { // a neighbour that has asked for what is behind this host
+        HostIndex asker;
+        std::uint64_t id; // there
+        TimePoint deadline;
+    };
     struct Pending {
-        HostIndex asker = no_host; // no_host: `askers` are told
-        std::uint64_t id_there = 0;
-        std::vector<Done> askers; // of this host
+        HostIndex behind = no_host; // no_host: it is this host's own, and `askers` are told; else `waiters`
+        std::vector<Done> askers;
+        std::vector<Waiter> waiters;
         TimePoint deadline;
         Duration timeout;
         std::map<HostIndex, HostIndex> waiting; // for whom, and which neighbour it is behind
@@ -93,6 +99,7 @@ class ProcessTable {
     Iterator start(TimePoint now, Duration timeout);
     void spread(Iterator pending, HostIndex at, HostIndex coming_from);
     void gather(TimePoint now);
+    void gather_for(TimePoint now, HostIndex behind);
     void finish(TimePoint now, Iterator pending);
     wire::TableHost own_host();
     JobTable whole_table(const wire::TableReply &answer) const;
@@ -107,9 +114,14 @@ class ProcessTable {
     std::set<HostIndex> lost_;
     std::int32_t first_bad_end_ = 0;
     std::map<std::uint64_t, Pending> pending_;
-    bool gathering_ = false;    // one of pending_ is this host's own
-    std::vector<Done> next_;    // the askers of the next one
-    TimePoint next_deadline_{}; // the latest of theirs
+    struct Direction {
+        bool gathering = false;     // one of pending_ is for it
+        std::vector<Waiter> next{}; // who have asked since that began
+    };
+    std::map<HostIndex, Direction> directions_; // of the tree, seen from the neighbour from which the question comes
+    bool gathering_ = false;                    // one of pending_ is this host's own
+    std::vector<Done> next_;                    // the askers of the next one
+    TimePoint next_deadline_{};                 // the latest of theirs
     std::uint64_t next_id_ = 1;
 };
 

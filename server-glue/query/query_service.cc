@@ -5,10 +5,34 @@
 #include "server-glue/library/convert.h"
 
 #include <algorithm>
+#include <cstring>
 #include <pmix_common.h>
 #include <set>
 
 namespace pmixhost {
+
+namespace {
+
+// In one call, unless the job is larger: what one part that is as large as the job has, and another one.
+constexpr std::size_t enough_told = 200'000;
+
+// Of about the size of a pmix_proc_t.
+std::size_t elements_of(const pmix_info_t *infos, std::size_t count) {
+    std::size_t out = count;
+    for (std::size_t i = 0; i < count; ++i) {
+        const pmix_value_t &value = infos[i].value;
+        if (value.type == PMIX_STRING && value.data.string)
+            out += std::strlen(value.data.string) / sizeof(pmix_proc_t);
+        if (value.type != PMIX_DATA_ARRAY || !value.data.darray)
+            continue;
+        const pmix_data_array_t &array = *value.data.darray;
+        bool nested = array.type == PMIX_INFO && array.array;
+        out += nested ? elements_of(static_cast<const pmix_info_t *>(array.array), array.size) : array.size;
+    }
+    return out;
+}
+
+} // namespace
 
 std::vector<std::string> QueryService::supported_keys() {
     return supported_query_keys(port_);
@@ -96,9 +120,16 @@ void QueryService::answer(std::uint64_t id, std::size_t place, const Fill &fill)
     auto found = pending_.find(id);
     if (found == pending_.end())
         return; // its time was up
-    Answer &slot = found->second.answers[place];
-    slot.status = fill(slot.found, slot.why);
-    if (--found->second.missing == 0)
+    Pending &pending = found->second;
+    Answer &slot = pending.answers[place];
+    if (pending.told > std::max<std::size_t>(enough_told, 2 * std::size_t{port_.step().map.rank_count()})) {
+        slot.status = PMIX_ERR_OUT_OF_RESOURCE;
+        slot.why = "more was asked for in one call than is told in one";
+    } else {
+        slot.status = fill(slot.found, slot.why);
+        pending.told += elements_of(slot.found.data(), slot.found.size());
+    }
+    if (--pending.missing == 0)
         finish(id);
 }
 

@@ -41,6 +41,7 @@ class QueryService {
     struct Pending {
         std::vector<Answer> answers;
         std::size_t missing = 0;
+        std::size_t told = 0; // elements of arrays, in all answers
         TimePoint deadline;
         ListReply reply;
     };

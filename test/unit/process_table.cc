@@ -124,6 +124,22 @@ void who_asks_meanwhile_shares_the_next(void **) {
     assert_int_equal(world.status, PMIX_SUCCESS);
 }
 
+// A program that looks at the table on each of its hosts.
+void all_hosts_may_ask_at_once(void **) {
+    constexpr HostIndex count = 100;
+    World world(count);
+    world.ask(0);
+    for (HostIndex host = 1; host < count; ++host)
+        world.ask_beside(host);
+    world.run();
+    assert_int_equal(world.answers, count);
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    // Each by itself: 2 * 99 * 100. One message comes after the other here: they are further apart than on a network.
+    assert_true(world.delivered < 12'000);
+    for (const auto &host : world.hosts)
+        assert_true(host->table.next_time() == TimePoint::max());
+}
+
 void an_end_is_told_with_its_code(void **) {
     World world(2);
     world.ended = {0, 1, 2, 3};
@@ -200,6 +216,7 @@ int main() {
         cmocka_unit_test(a_host_that_goes_meanwhile_does_not_stop_it),
         cmocka_unit_test(a_silent_host_is_waited_for_in_time),
         cmocka_unit_test(who_asks_meanwhile_shares_the_next),
+        cmocka_unit_test(all_hosts_may_ask_at_once),
         cmocka_unit_test(an_end_is_told_with_its_code),
         cmocka_unit_test(nonsense_is_dropped),
         cmocka_unit_test(a_large_job_is_one_gathering),

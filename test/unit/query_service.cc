@@ -217,6 +217,23 @@ void the_same_table_twice_in_a_call_is_refused(void **) {
     assert_int_equal(std::count(world.log.begin(), world.log.end(), ';'), 3);
 }
 
+// What is asked for a thousand times in one call is told until there is too much of it.
+void a_call_is_told_so_much(void **) {
+    World world;
+    world.ask({world.one({PMIX_HOST_ATTRIBUTES})});
+    const auto *array = world.value(PMIX_HOST_ATTRIBUTES)->data.darray;
+    std::size_t each = 1 + array->size;
+    for (std::size_t i = 0; i < array->size; ++i)
+        each += static_cast<pmix_info_t *>(array->array)[i].value.data.darray->size;
+    std::size_t times = 200'000 / each + 1; // with which there is more than that
+    world.ask({world.one(std::vector<std::string>(times, PMIX_HOST_ATTRIBUTES))});
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    world.ask({world.one(std::vector<std::string>(times + 2, PMIX_HOST_ATTRIBUTES))});
+    assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
+    assert_int_equal(world.found->size(), times);
+    assert_int_equal(std::count(world.log.begin(), world.log.end(), ';'), 2);
+}
+
 void each_key_has_a_status_of_its_own(void **) {
     World world;
     assert_int_equal(world.status_of(world.one({"my.own"})), PMIX_ERR_NOT_SUPPORTED);
@@ -846,6 +863,7 @@ int main() {
         cmocka_unit_test(sets_and_groups_are_told),
         cmocka_unit_test(the_groups_of_a_process_are_told),
         cmocka_unit_test(the_same_table_twice_in_a_call_is_refused),
+        cmocka_unit_test(a_call_is_told_so_much),
         cmocka_unit_test(each_key_has_a_status_of_its_own),
         cmocka_unit_test(what_is_supported_is_answered),
         cmocka_unit_test(namespaces_are_told),
