@@ -98,9 +98,9 @@ constexpr Option own_options[] = {
              "second application of a job, and does not work where tasks have a /tmp of their own; data of "
              "other processes is then asked of the daemon."},
     {.key = "publish.max_bytes", .member = &Settings::publish_max_bytes, .min = 4 * kib, .max = 4 * gib,
-     .text = "How many bytes of published data (PMIx_Publish, MPI_Publish_name) the session of an "
-             "allocation keeps in all, and how many bytes of requests a daemon keeps until the session is "
-             "there. Publishing more fails."},
+     .text = "How many bytes of published data (PMIx_Publish, MPI_Publish_name), with the lists of "
+             "whom it is for, the session of an allocation keeps in all, and how many bytes of requests "
+             "a daemon keeps until the session is there. Publishing more fails."},
     {.key = "publish.timeout", .member = &Settings::publish_timeout, .user = true,
      .min = 1 * second, .max = 1 * hour,
      .text = "How long publishing, or looking up what is there, may take when the program set no "

@@ -34,25 +34,44 @@ Circle circle_of(RangeWidth width, const Participant &who) {
     }
 }
 
+namespace {
+
+bool is_before(const wire::ProcessName &one, const wire::ProcessName &other) {
+    return one.nspace != other.nspace ? one.nspace < other.nspace : one.rank < other.rank;
+}
+
+} // namespace
+
+Audience::Audience(std::uint8_t range, Participant center, std::vector<wire::ProcessName> list)
+    : width_(width_of(range)), center_(std::move(center)) {
+    static const auto none = std::make_shared<const List>();
+    std::sort(list.begin(), list.end(), is_before);
+    for (const auto &name : list)
+        list_bytes_ += sizeof name + name.nspace.size();
+    list_ = list.empty() ? none : std::make_shared<const List>(std::move(list));
+}
+
+bool Audience::has(const Bytes &nspace, std::uint32_t rank) const {
+    return std::binary_search(list_->begin(), list_->end(), wire::ProcessName{nspace, rank}, is_before);
+}
+
 bool Audience::includes(const Participant &who) const {
     if (width_ != RangeWidth::list)
         return circle() == circle_of(width_, who);
-    return center_.is_process(who) || std::any_of(list_.begin(), list_.end(), [&who](const auto &name) {
-               return name.nspace == who.nspace && (name.rank == who.rank || name.rank == PMIX_RANK_WILDCARD);
-           });
+    return center_.is_process(who) || has(who.nspace, who.rank) || has(who.nspace, PMIX_RANK_WILDCARD);
 }
 
 bool Audience::meets(const Audience &other) const {
     if (width_ != RangeWidth::list)
         return circle() == other.circle();
-    auto same = [](const wire::ProcessName &mine, const wire::ProcessName &its) {
-        return mine.nspace == its.nspace &&
-               (mine.rank == its.rank || mine.rank == PMIX_RANK_WILDCARD || its.rank == PMIX_RANK_WILDCARD);
+    auto names_one_of = [&other](const wire::ProcessName &mine) {
+        if (mine.rank != PMIX_RANK_WILDCARD)
+            return other.has(mine.nspace, mine.rank) || other.has(mine.nspace, PMIX_RANK_WILDCARD);
+        auto first =
+            std::lower_bound(other.list_->begin(), other.list_->end(), wire::ProcessName{mine.nspace, 0}, is_before);
+        return first != other.list_->end() && first->nspace == mine.nspace;
     };
-    return center_.is_process(other.center_) || std::any_of(list_.begin(), list_.end(), [&](const auto &mine) {
-               return std::any_of(other.list_.begin(), other.list_.end(),
-                                  [&](const auto &its) { return same(mine, its); });
-           });
+    return center_.is_process(other.center_) || std::any_of(list_->begin(), list_->end(), names_one_of);
 }
 
 } // namespace pmixhost

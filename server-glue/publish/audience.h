@@ -11,6 +11,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace pmixhost {
@@ -42,8 +43,7 @@ Circle circle_of(RangeWidth width, const Participant &who);
 class Audience {
   public:
     // `list`: for PMIX_RANGE_CUSTOM.
-    Audience(std::uint8_t range, Participant center, std::vector<wire::ProcessName> list)
-        : width_(width_of(range)), center_(std::move(center)), list_(std::move(list)) {}
+    Audience(std::uint8_t range, Participant center, std::vector<wire::ProcessName> list);
 
     bool includes(const Participant &who) const;
     // Of the same width: would somebody be in both?
@@ -52,11 +52,16 @@ class Audience {
     Circle circle() const { return circle_of(width_, center_); }
     // Who has published, or looks up.
     const Participant &center() const { return center_; }
+    // Of its list.
+    std::size_t bytes() const { return list_bytes_; }
 
   private:
     RangeWidth width_;
     Participant center_;
-    std::vector<wire::ProcessName> list_;
+    using List = std::vector<wire::ProcessName>;             // in order
+    bool has(const Bytes &nspace, std::uint32_t rank) const; // that entry
+    std::shared_ptr<const List> list_;                       // of all that are published with it
+    std::size_t list_bytes_ = 0;
 };
 
 } // namespace pmixhost

@@ -9,8 +9,8 @@ namespace pmixhost {
 // What an entry costs beside its bytes.
 static constexpr std::uint64_t entry_overhead = 128;
 
-static std::uint64_t cost(const Bytes &key, const Bytes &value) {
-    return key.size() + value.size() + entry_overhead;
+static std::uint64_t cost(const Bytes &key, const Bytes &value, const Audience &audience) {
+    return key.size() + value.size() + audience.bytes() + entry_overhead;
 }
 
 bool DataStore::visible(const Entry &entry, const Waiting &waiting) {
@@ -57,7 +57,7 @@ std::int32_t DataStore::publish(const Participant &publisher, const wire::Publis
             return PMIX_ERR_DUPLICATE_KEY;
         if (is_taken(datum.key, audience))
             return PMIX_ERR_DUPLICATE_KEY;
-        wanted += cost(datum.key, datum.value);
+        wanted += cost(datum.key, datum.value, audience);
         if (wanted > limits_.total_bytes)
             return PMIX_ERR_OUT_OF_RESOURCE;
     }
@@ -233,7 +233,7 @@ void DataStore::on_time(TimePoint now) {
 void DataStore::erase(Order order) {
     auto node = entries_.extract(order);
     const Entry &entry = node.mapped();
-    bytes_ -= cost(entry.key, entry.value);
+    bytes_ -= cost(entry.key, entry.value, entry.audience);
     const Participant &of = entry.publisher();
     remove(shelves_, Shelf{entry.key, entry.audience.circle()}, order);
     remove(by_publisher_, ProcessId{of.nspace, of.rank}, order);

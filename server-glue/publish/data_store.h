@@ -7,7 +7,7 @@
 //
 // What a call costs depends on the keys and on what the process in question has published, not on how
 // much there is, nor on how many have published or wait for a key that cannot be seen from there. Only
-// lists of names (PMIX_RANGE_CUSTOM) are looked at one after the other, those of the same key.
+// what has a list of names (PMIX_RANGE_CUSTOM) is looked at one after the other, where the key is the same.
 #pragma once
 
 #include "common/loop/event_loop.h"
@@ -26,7 +26,7 @@ class DataStore {
     // Answers a lookup exactly once, from within any of the calls below.
     using Answer = std::function<void(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found)>;
     struct Limits {
-        std::uint64_t total_bytes; // keys and values, of all
+        std::uint64_t total_bytes; // keys, values and lists of names, of all
         std::size_t waiting = 100'000;
     };
     DataStore(Limits limits, Answer answer) : limits_(limits), answer_(std::move(answer)) {}

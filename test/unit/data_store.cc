@@ -193,6 +193,28 @@ void limits(void **) {
 }
 
 // A session serves other jobs meanwhile: with a look at each of the others these would take minutes.
+// A list of names is kept as well.
+void lists_count(void **) {
+    Answers t({10'000});
+    std::vector<wire::ProcessName> few, many;
+    for (std::uint32_t rank = 0; rank < 1000; ++rank)
+        (rank < 10 ? few : many).push_back({"b", rank});
+    many.push_back({"a", 7});
+    assert_int_equal(t.publish(a0, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, many), PMIX_ERR_OUT_OF_RESOURCE);
+    assert_int_equal(t.publish(a0, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, few), PMIX_SUCCESS);
+    auto used = t.store.bytes();
+    // In whatever order they are named, and for all of a namespace.
+    std::vector<wire::ProcessName> others{{"b", 20}, {"a", PMIX_RANK_WILDCARD}, {"b", 15}};
+    assert_int_equal(t.publish(a1, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others), PMIX_SUCCESS);
+    others = {{"c", 1}, {"b", PMIX_RANK_WILDCARD}};
+    assert_int_equal(t.publish(a1, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others), PMIX_ERR_DUPLICATE_KEY);
+    others = {{"a", 99}};
+    assert_int_equal(t.publish(b0, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others), PMIX_ERR_DUPLICATE_KEY);
+    assert_true(t.sees(b0, "k"));
+    assert_int_equal(t.unpublish(a1, {"k"}), PMIX_SUCCESS);
+    assert_int_equal(t.store.bytes(), used);
+}
+
 void many_of_one_key(void **) {
     Answers t({UINT64_MAX});
     constexpr std::uint32_t count = 100'000, on_a_host = 100;
@@ -224,9 +246,9 @@ void many_of_one_key(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(ranges),          cmocka_unit_test(collisions), cmocka_unit_test(persistence),
-        cmocka_unit_test(waiting),         cmocka_unit_test(limits),     cmocka_unit_test(owners),
-        cmocka_unit_test(many_of_one_key),
+        cmocka_unit_test(ranges),      cmocka_unit_test(collisions),      cmocka_unit_test(persistence),
+        cmocka_unit_test(waiting),     cmocka_unit_test(limits),          cmocka_unit_test(owners),
+        cmocka_unit_test(lists_count), cmocka_unit_test(many_of_one_key),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
