@@ -20,6 +20,7 @@ void Modex::request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint dea
 
 void Modex::drop_all() {
     questions_.clear();
+    asked_until_.clear();
     served_ = 0;
     auto dropped = std::exchange(asked_, {}); // answered when nothing here points to them
 }
@@ -42,6 +43,7 @@ void Modex::ask(TimePoint now, Asked asked) {
     message.key = asked.key.name;
     message.key_ms = milliseconds_left(now, now + asked.key.patience);
     HostIndex host = asked.host;
+    asked_until_.emplace(asked.deadline, message.id);
     asked_.emplace(message.id, std::move(asked));
     if (host == self_)
         return on_request(now, self_, message);
@@ -50,8 +52,13 @@ void Modex::ask(TimePoint now, Asked asked) {
     // It has gone just now; on_host_gone() will say whether in order.
     if (!lost_.contains(host))
         return;
-    if (auto node = asked_.extract(message.id))
-        node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
+    if (auto found = asked_.find(message.id); found != asked_.end())
+        take(found).reply(PMIX_ERR_LOST_CONNECTION, {});
+}
+
+Modex::Asked Modex::take(std::map<std::uint64_t, Asked>::iterator asked) {
+    asked_until_.erase({asked->second.deadline, asked->first});
+    return std::move(asked_.extract(asked).mapped());
 }
 
 void Modex::reply(TimePoint now, HostIndex to, std::uint64_t id, std::int32_t status, Bytes data) {
@@ -86,6 +93,7 @@ void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &
     Served served{from, message.id, deadline, {message.key, std::chrono::milliseconds(message.key_ms)}};
     if (question->second.posted)
         served.key_deadline = now + served.key.patience;
+    look_by(deadline);
     question->second.waiting.push_back(std::move(served));
     ++served_;
     if (home != self_ || question->second.asking)
@@ -138,6 +146,7 @@ void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t statu
         question.look_again = now + question.interval;
         for (const auto &served : question.waiting)
             question.look_again = std::min(question.look_again, served.key_deadline);
+        look_by(question.look_again);
         question.interval = std::min(2 * question.interval, last_look);
     }
     for (const auto &served : answered)
@@ -156,11 +165,11 @@ void Modex::on_reply(TimePoint now, HostIndex from, wire::ModexReply message) {
         return;
     const auto &[nspace, rank] = found->second.owner;
     bool goes_on = message.status == PMIX_ERR_NOT_AVAILABLE && port_.host_of(nspace, rank) != from;
-    auto node = asked_.extract(found);
+    Asked asked = take(found);
     if (!goes_on)
-        return node.mapped().reply(message.status, std::move(message.data));
-    node.mapped().not_there.insert(from);
-    ask(now, std::move(node.mapped()));
+        return asked.reply(message.status, std::move(message.data));
+    asked.not_there.insert(from);
+    ask(now, std::move(asked));
 }
 
 void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
@@ -192,13 +201,14 @@ void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
             unanswered.push_back(wire_id);
     }
     for (std::uint64_t wire_id : unanswered) {
-        auto node = asked_.extract(wire_id);
-        if (!node)
+        auto found = asked_.find(wire_id);
+        if (found == asked_.end())
             continue;
+        Asked asked = take(found);
         if (orderly)
-            ask(now, std::move(node.mapped()));
+            ask(now, std::move(asked));
         else
-            node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
+            asked.reply(PMIX_ERR_LOST_CONNECTION, {});
     }
     forget([&](const Served &served) { return served.from == host; });
     std::vector<Owner> waiting; // for what will perhaps not come any more
@@ -213,36 +223,29 @@ void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
 }
 
 TimePoint Modex::next_time() const {
-    TimePoint next = TimePoint::max();
-    for (const auto &[wire_id, asked] : asked_)
-        next = std::min(next, asked.deadline);
-    for (const auto &[owner, question] : questions_) {
-        next = std::min(next, question.look_again);
-        for (const auto &served : question.waiting)
-            next = std::min(next, served.deadline);
-    }
-    return next;
+    TimePoint next = questions_.empty() ? TimePoint::max() : look_by_;
+    return asked_until_.empty() ? next : std::min(next, asked_until_.begin()->first);
 }
 
 void Modex::on_time(TimePoint now) {
-    std::vector<std::uint64_t> late;
-    for (const auto &[wire_id, asked] : asked_) {
-        if (asked.deadline <= now)
-            late.push_back(wire_id);
-    }
-    for (std::uint64_t wire_id : late) {
-        if (auto node = asked_.extract(wire_id))
-            node.mapped().reply(PMIX_ERR_TIMEOUT, {});
-    }
+    while (!asked_until_.empty() && asked_until_.begin()->first <= now)
+        take(asked_.find(asked_until_.begin()->second)).reply(PMIX_ERR_TIMEOUT, {});
+    if (look_by_ > now)
+        return;
+    look_by_ = TimePoint::max();
     forget([&](const Served &served) { return served.deadline <= now; });
     for (auto question = questions_.begin(); question != questions_.end();) {
         auto each = question++;
-        if (each->second.look_again > now)
-            continue;
-        if (each->second.waiting.empty())
+        if (each->second.look_again <= now && each->second.waiting.empty()) {
             questions_.erase(each); // nobody waits, and the library is not being asked
+            continue;
+        }
+        for (const auto &served : each->second.waiting)
+            look_by(served.deadline);
+        if (each->second.look_again > now)
+            look_by(each->second.look_again);
         else
-            look(each, ModexPort::Wait::if_there);
+            look(each, ModexPort::Wait::if_there); // which may answer at once
     }
 }
 

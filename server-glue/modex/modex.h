@@ -20,6 +20,7 @@
 #include "server-glue/core/host_port.h"
 #include "server-glue/core/one_shot.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
@@ -131,10 +132,14 @@ class Modex {
     ModexPort &port_;
     HostIndex self_;
     std::uint64_t next_ = 1;
-    std::map<std::uint64_t, Asked> asked_; // by wire id
-    std::set<HostIndex> lost_;             // known to be
+    Asked take(std::map<std::uint64_t, Asked>::iterator asked);
+    void look_by(TimePoint time) { look_by_ = std::min(look_by_, time); }
+    std::map<std::uint64_t, Asked> asked_;                      // by wire id
+    std::set<std::pair<TimePoint, std::uint64_t>> asked_until_; // the same
+    std::set<HostIndex> lost_;                                  // known to be
     std::map<Owner, Question> questions_;
-    std::size_t served_ = 0; // who waits for any of them
+    TimePoint look_by_ = TimePoint::max(); // no question, and nobody who waits for one, has an earlier time
+    std::size_t served_ = 0;               // who waits for any of them
 };
 
 } // namespace pmixhost
