@@ -91,9 +91,15 @@ void StepAbort::end(AbortAsk &request, const std::vector<Rank> &ranks) {
     for (const auto &[host, message] : by_host) {
         if (host == context_.self())
             kill(message);
-        else
-            context_.send(host, message);
+        else if (context_.send(host, message))
+            ordered_.insert(host);
     }
+}
+
+bool StepAbort::has_unsent() {
+    return std::any_of(ordered_.begin(), ordered_.end(), [this](HostIndex host) {
+        return !context_.mesh->gone(host) && context_.mesh->queued_bytes(host) > 0;
+    });
 }
 
 void StepAbort::tell(const AbortAsk &request, const std::vector<Rank> &ranks) {

@@ -10,6 +10,8 @@
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
 
+#include <set>
+
 namespace pmixhost {
 
 class StepAbort final : public StepService {
@@ -24,6 +26,8 @@ class StepAbort final : public StepService {
     void take_messages(StepMessages &messages) override;
     bool wants_event(pmix_status_t code, const Bytes &nspace) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
+    // The order to end ranks is on its way to hosts with which there is no connection yet.
+    bool has_unsent() override;
 
   private:
     void abort_all(AbortAsk request);
@@ -37,7 +41,8 @@ class StepAbort final : public StepService {
     const GroupRegistry &groups_;
     StepEvents &events_;
     TaskTexts &texts_;
-    bool told_of_all_ = false; // by this host or another one: all may abort their job at once
+    std::set<HostIndex> ordered_; // hosts that were told to end ranks
+    bool told_of_all_ = false;    // by this host or another one: all may abort their job at once
 };
 
 } // namespace pmixhost
