@@ -348,6 +348,8 @@ void frames_and_variables_hold_until_the_rank_runs(void **) {
         R"({"variables":[{"name":"i","type":"int","value":"3"},{"name":"p","type":"struct point"},)"
         R"({"name":"s","type":"const char *","value":"0x1 \"x\""},{"name":"q","type":"int *","value":"0x2"}]})");
     assert_string_equal(locals.text.c_str(), "-stack-list-variables --thread 1 --frame 2 --simple-values");
+    auto all = editor.all_answer(Kind::error, "gdb cannot say them all\n"); // then there are the types
+    assert_string_equal(all.text.c_str(), "-stack-list-variables --thread 1 --frame 2 --all-values");
     auto variables = editor.answer("variables")["body"]["variables"];
     assert_true(variables[0]["value"] == "3" && variables[0]["variablesReference"] == 0);
     assert_true(variables[1]["value"] == "struct point" && variables[1]["variablesReference"] > 0);
@@ -371,6 +373,44 @@ void frames_and_variables_hold_until_the_rank_runs(void **) {
     assert_true(editor.answer("scopes")["success"] == false);
     editor.ask("variables", {{"variablesReference", scope}});
     assert_true(editor.answer("variables")["success"] == false);
+}
+
+// gdb's scripts show a container as what it holds: it has no children before it is asked for them.
+void containers_are_shown_as_what_they_hold(void **) {
+    Editor editor;
+    editor.begin();
+    editor.told.clear();
+    editor.ask("stackTrace", {{"threadId", 20001}, {"levels", 1}});
+    editor.all_answer(Kind::done, R"({"stack":[{"level":"0","func":"f","addr":"0x1"}]})");
+    int frame = editor.answer("stackTrace")["body"]["stackFrames"][0]["id"];
+    editor.ask("scopes", {{"frameId", frame}});
+    int scope = editor.answer("scopes")["body"]["scopes"][0]["variablesReference"];
+    editor.ask("variables", {{"variablesReference", scope}});
+    editor.all_answer(Kind::done, R"({"variables":[{"name":"v","type":"std::vector<int>"},)"
+                                  R"({"name":"i","type":"int","value":"3"},{"name":"t","type":"text"}]})");
+    std::string long_text(5000, 'x');
+    editor.all_answer(Kind::done, R"({"variables":[{"name":"v","value":"std::vector of length 2 = {1, 2}"},)"
+                                  R"({"name":"i","value":"3"},{"name":"t","value":")" +
+                                      long_text + R"("}]})");
+    auto variables = editor.answer("variables")["body"]["variables"];
+    assert_true(variables[0]["value"] == "std::vector of length 2 = {1, 2}" && variables[1]["value"] == "3");
+    assert_true(variables[0]["type"] == "std::vector<int>" && variables[1]["variablesReference"] == 0);
+    assert_true(variables[2]["value"].get<std::string>().size() < 300);
+    editor.ask("variables", {{"variablesReference", variables[0]["variablesReference"]}});
+    editor.all_answer(Kind::done, R"({"name":"var1","numchild":"0","has_more":"1","dynamic":"1"})");
+    editor.all_answer(
+        Kind::done,
+        R"({"children":[{"name":"var1.[0]","exp":"[0]","numchild":"0","value":"\"a\"","dynamic":"1","has_more":"0"},)"
+        R"({"name":"var1.[1]","exp":"[1]","numchild":"0","value":"of 1","dynamic":"1","has_more":"1"}]})");
+    auto held = editor.answer("variables")["body"]["variables"];
+    editor.ask("evaluate", {{"expression", "v"}, {"frameId", frame}, {"context", "watch"}});
+    editor.all_answer(Kind::done, R"({"name":"var2","numchild":"0","has_more":"1","value":"{...}","type":"V"})");
+    assert_string_equal(editor.all_answer(Kind::done, R"({"value":"of 2 = {1, 2}"})").text.c_str(),
+                        "-data-evaluate-expression --thread 1 --frame 0 \"v\"");
+    auto watched = editor.answer("evaluate")["body"];
+    assert_true(watched["result"] == "of 2 = {1, 2}" && watched["type"] == "V" && watched["variablesReference"] > 0);
+    assert_true(held[0]["value"] == "\"a\"" && held[0]["variablesReference"] == 0);
+    assert_true(held[1]["value"] == "of 1" && held[1]["variablesReference"] > 0);
 }
 
 void the_console_is_the_prompt(void **) {
@@ -604,6 +644,7 @@ int main() {
         cmocka_unit_test(an_early_hit_is_known),
         cmocka_unit_test(a_breakpoint_that_was_replaced_early_goes),
         cmocka_unit_test(frames_and_variables_hold_until_the_rank_runs),
+        cmocka_unit_test(containers_are_shown_as_what_they_hold),
         cmocka_unit_test(the_console_is_the_prompt),
         cmocka_unit_test(completions_take_the_place_of_the_word),
         cmocka_unit_test(ends_are_told_and_answer_for_themselves),

@@ -1,6 +1,8 @@
 // See dap_look.h.
 #include "tools/dap/dap_look.h"
 
+#include "tools/stacks/shown_text.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr int most_frames_at_once = 200, most_levels = 1'000'000;
 constexpr int most_children = 1000; // of a variable; an array's others are left out
+constexpr std::size_t longest_value = 200;
 
 int number_in_text(const std::string &text) {
     int out = 0;
@@ -39,9 +42,21 @@ bool is_pointer_to_values(std::string_view type) {
     return type.ends_with('*') && !type.ends_with("char *") && !type.ends_with("void *") && type.find('(') == type.npos;
 }
 
+// Of a variable object; one that a script of gdb's shows tells of its parts before it has any.
+bool has_parts(const json &object) {
+    return number_in_text(gdb_word(object, "numchild")) > 0 || gdb_word(object, "has_more") == "1";
+}
+
+// `all`: the same variables with the values of those that have parts as well; they may be missing.
+std::string value_in(const json &all, std::size_t place, const std::string &name) {
+    if (!all.is_array() || place >= all.size() || gdb_word(all[place], "name") != name)
+        return {};
+    return shown_text(gdb_word(all[place], "value"), longest_value);
+}
+
 } // namespace
 
-// Where gdb says no it is refused with its reason, unless there is something to do `otherwise`.
+// Where gdb says no, or too much, it is refused with the reason, unless there is something to do `otherwise`.
 void DapLook::ask(const DapRequest &request, Rank rank, const std::string &command, WithObject then,
                   std::function<void()> otherwise) {
     auto done = [request, rank, then = std::move(then),
@@ -53,7 +68,7 @@ void DapLook::ask(const DapRequest &request, Rank rank, const std::string &comma
             return request.refuse(found == answers.end() ? "it has ended" : found->second.text);
         json values = json::parse(found->second.text, nullptr, false);
         if (!values.is_object())
-            return request.refuse("gdb says too much of it");
+            return otherwise ? otherwise() : request.refuse("gdb says too much of it");
         then(values);
     };
     if (auto said = ranks_->ask({rank}, command, GdbLanguage::machine, std::move(done)); !said)
@@ -108,36 +123,51 @@ void DapLook::variables(const DapRequest &request) {
     if (container.expression.empty())
         return locals(request, container.frame);
     make_object(request, container.frame, container.expression, [this, request, container](const json &values) {
-        if (number_in_text(gdb_word(values, "numchild")) == 0)
+        if (!has_parts(values))
             return request.answer({{"variables", json::array()}}); // a struct of nothing
         children(request, container.frame, gdb_word(values, "name"));
     });
 }
 
 void DapLook::locals(const DapRequest &request, const DapFrame &frame) {
-    auto shown = [this, request, frame](const json &values) {
-        json out = json::array();
-        for (const auto &one : gdb_list(values, "variables")) {
-            std::string name = gdb_word(one, "name"), type = gdb_word(one, "type"), value = gdb_word(one, "value");
-            bool compound = value.empty();
-            int id = compound || is_pointer_to_values(type) ? references_->add(DapContainer{frame, name, {}}) : 0;
-            out.push_back({{"name", name},
-                           {"value", compound ? type : value},
-                           {"type", type},
-                           {"evaluateName", name},
-                           {"variablesReference", id}});
-        }
-        request.answer({{"variables", out}});
+    std::string command = fmt::format("-stack-list-variables --thread {} --frame {}", frame.thread, frame.level);
+    auto listed = [this, request, frame, command](const json &values) {
+        auto variables = gdb_list(values, "variables");
+        auto with_types = [this, request, frame, variables] { show_locals(request, frame, variables, {}); };
+        if (std::none_of(variables.begin(), variables.end(), [](const json &one) { return !one.contains("value"); }))
+            return with_types();
+        // What has parts has no value there, and no type in the other list.
+        auto shown = [this, request, frame, variables](const json &all) {
+            show_locals(request, frame, variables, gdb_list(all, "variables"));
+        };
+        ask(request, frame.rank, command + " --all-values", shown, with_types);
     };
-    ask(request, frame.rank,
-        fmt::format("-stack-list-variables --thread {} --frame {} --simple-values", frame.thread, frame.level), shown);
+    ask(request, frame.rank, command + " --simple-values", listed);
+}
+
+void DapLook::show_locals(const DapRequest &request, const DapFrame &frame, const json &variables, const json &all) {
+    json out = json::array();
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+        const json &one = variables[i];
+        std::string name = gdb_word(one, "name"), type = gdb_word(one, "type"), value = gdb_word(one, "value");
+        bool compound = value.empty();
+        int id = compound || is_pointer_to_values(type) ? references_->add(DapContainer{frame, name, {}}) : 0;
+        if (compound)
+            value = value_in(all, i, name);
+        out.push_back({{"name", name},
+                       {"value", value.empty() ? type : value},
+                       {"type", type},
+                       {"evaluateName", name},
+                       {"variablesReference", id}});
+    }
+    request.answer({{"variables", out}});
 }
 
 void DapLook::make_object(const DapRequest &request, const DapFrame &frame, const std::string &expression,
                           WithObject then) {
     auto made = [this, rank = frame.rank, then = std::move(then)](const json &values) {
         // Of what has no parts there is nothing more to ask.
-        if (number_in_text(gdb_word(values, "numchild")) == 0)
+        if (!has_parts(values))
             (void)ranks_->ask({rank}, "-var-delete " + gdb_word(values, "name"), GdbLanguage::machine,
                               [](const auto &) {});
         else if (ranks_->is(rank, DapRanks::State::stopped))
@@ -158,8 +188,7 @@ void DapLook::children(const DapRequest &request, const DapFrame &frame, const s
         json out = json::array();
         for (const auto &one : gdb_list(values, "children")) {
             std::string type = gdb_word(one, "type"), value = gdb_word(one, "value");
-            bool has_more = number_in_text(gdb_word(one, "numchild")) > 0;
-            int id = has_more ? references_->add(DapContainer{frame, {}, gdb_word(one, "name")}) : 0;
+            int id = has_parts(one) ? references_->add(DapContainer{frame, {}, gdb_word(one, "name")}) : 0;
             out.push_back({{"name", gdb_word(one, "exp")},
                            {"value", value.empty() ? type : value},
                            {"type", type},
@@ -180,11 +209,22 @@ void DapLook::evaluate(const DapRequest &request) {
             return request.refuse(stopped.empty() ? "no rank has stopped" : "there is no such frame any more");
         frame = {stopped[0], ranks_->stopped_thread(stopped[0]), 0};
     }
-    make_object(request, frame, request.text("expression"), [this, request, frame](const json &values) {
-        bool has_more = number_in_text(gdb_word(values, "numchild")) > 0;
-        int id = has_more ? references_->add(DapContainer{frame, {}, gdb_word(values, "name")}) : 0;
-        request.answer(
-            {{"result", gdb_word(values, "value")}, {"type", gdb_word(values, "type")}, {"variablesReference", id}});
+    std::string expression = request.text("expression");
+    make_object(request, frame, expression, [this, request, frame, expression](const json &values) {
+        int id = has_parts(values) ? references_->add(DapContainer{frame, {}, gdb_word(values, "name")}) : 0;
+        auto answer = [request, id, type = gdb_word(values, "type")](const std::string &value) {
+            request.answer({{"result", value}, {"type", type}, {"variablesReference", id}});
+        };
+        // A variable object has no value where it has members or elements.
+        std::string value = gdb_word(values, "value");
+        if (id == 0 || (!value.starts_with('{') && !value.starts_with('[')))
+            return answer(value);
+        ask(
+            request, frame.rank,
+            fmt::format("-data-evaluate-expression --thread {} --frame {} {}", frame.thread, frame.level,
+                        gdb_quoted(expression)),
+            [answer](const json &text) { answer(shown_text(gdb_word(text, "value"), longest_value)); },
+            [answer, value] { answer(value); });
     });
 }
 

@@ -21,6 +21,8 @@ class DapLook {
     void stack_trace(const DapRequest &request);
     void variables(const DapRequest &request);
     void locals(const DapRequest &request, const DapFrame &frame);
+    void show_locals(const DapRequest &request, const DapFrame &frame, const nlohmann::json &variables,
+                     const nlohmann::json &all);
     void children(const DapRequest &request, const DapFrame &frame, const std::string &object);
     void make_object(const DapRequest &request, const DapFrame &frame, const std::string &expression, WithObject then);
     void ask(const DapRequest &request, Rank rank, const std::string &command, WithObject then,

@@ -27,6 +27,8 @@ class DapMotion {
     void join(Rank rank);
     // A rank has stopped by itself.
     void on_stop(const RankEvent &event);
+    // It runs again by itself.
+    void on_run(Rank rank) { on_answer(rank, {0, GdbEvent::Kind::runs, {}}); }
 
     // Something is said to these ranks that may let them run; each answer is to be handed in as it comes. What was
     // known of the frames of one that runs is void, and the client hears of it before it hears of that one's next

@@ -165,6 +165,8 @@ void DapSession::on_host(const FromHost &said) {
         said_.push_back({event->rank, event->event.text});
     if (event->event.kind == GdbEvent::Kind::gone && !event->refused)
         tell_end(event->rank);
+    else if (event->event.kind == GdbEvent::Kind::runs && !event->refused)
+        motion_.on_run(event->rank);
     ready_or_not();
 }
 

@@ -92,7 +92,9 @@ std::string GdbDialogue::begin(pid_t process) {
          {"-gdb-set mi-async on", "-gdb-set pagination off", "-gdb-set width 0", "-gdb-set height 0",
           "-gdb-set style enabled off", "-gdb-set print frame-arguments scalars",
           // Where ranks stop first their libraries are not there yet, and nobody is asked whether one may come.
-          "-gdb-set breakpoint pending on"})
+          "-gdb-set breakpoint pending on",
+          // What its scripts make of values is for editors as well; for people it is so anyway.
+          "-enable-pretty-printing"})
         waiting_.push_back({setting_id, setting});
     waiting_.push_back({setting_id, "-interpreter-exec console \"handle SIGSTOP nopass\""});
     waiting_.push_back({setting_id, "-interpreter-exec console \"handle SIGCONT nostop noprint pass\""});
@@ -145,7 +147,9 @@ std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &w
         break;
     case '*':
         if (record->word == "running") {
-            runs_ = true;
+            // By a command of a breakpoint's, say.
+            if (!std::exchange(runs_, true) && !asked_)
+                out.push_back({0, GdbEvent::Kind::runs, for_people(std::exchange(by_itself_, {}))});
         } else if (record->word == "stopped") {
             on_stop(*record, out);
         }

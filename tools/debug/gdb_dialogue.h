@@ -17,7 +17,7 @@ struct GdbEvent {
     enum class Kind : std::uint8_t {
         done,    // the answer to a command
         error,   // gdb says no; the text says why
-        runs,    // the answer to a command that lets the process run
+        runs,    // the answer to a command that lets the process run; or it has been let run by what gdb itself does
         stopped, // the process has stopped; the text says where and why
         gone,    // it has ended, or gdb has let go of it, and holds no child of it either; the text says how
     };

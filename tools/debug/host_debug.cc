@@ -348,7 +348,7 @@ class HostDebug {
         else if (!target->await_own_stop(
                      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - StackClock::now())))
             return error(ErrorKind::timeout, "it has not stopped at its first instruction");
-        auto gdb = GdbProcess::start(debugger->path, indexes_.path());
+        auto gdb = GdbProcess::start(debugger->path, indexes_.path(), GdbScripts::trusted);
         if (!gdb)
             return gdb.failure();
         pid_t pid = target->pid();

@@ -42,11 +42,13 @@ void RankBoard::on(const FromHost &said) {
     } else if (what.kind == GdbEvent::Kind::gone) {
         one.state = State::gone;
         one.events += what.text;
-    } else if (what.id == 0) {
-        one.events += what.text;
     } else {
         if (what.kind == GdbEvent::Kind::runs) // also one that was late to say so
             one.state = State::running;
+        if (what.id == 0) {
+            one.events += what.text;
+            return;
+        }
         auto answer = what.id == asked_ ? answers_.find(event->rank) : answers_.end();
         if (answer != answers_.end() && !answer->second)
             answer->second = what.text;

@@ -26,7 +26,7 @@ std::vector<std::string> debugger_environment() {
     return out;
 }
 
-Result<GdbProcess> GdbProcess::start(const std::string &gdb, const std::string &indexes) {
+Result<GdbProcess> GdbProcess::start(const std::string &gdb, const std::string &indexes, GdbScripts scripts) {
     int in[2], out[2];
     if (::pipe2(in, O_CLOEXEC) != 0)
         return system_error("cannot make a pipe", errno);
@@ -35,8 +35,10 @@ Result<GdbProcess> GdbProcess::start(const std::string &gdb, const std::string &
         return system_error("cannot make a pipe", errno);
     UniqueFd out_from(out[0]), out_to(out[1]);
     std::vector<std::string> words{gdb, "-nx", "-q", "--interpreter=mi2"};
-    std::vector<std::string> settings{"set auto-load off", "set debuginfod enabled off", "set confirm off",
-                                      "set print frame-arguments none"};
+    std::vector<std::string> settings{"set debuginfod enabled off", "set confirm off", "set print frame-arguments none",
+                                      // A file in the directory where the command happens to run.
+                                      scripts == GdbScripts::none ? "set auto-load off"
+                                                                  : "set auto-load local-gdbinit off"};
     if (!indexes.empty())
         settings.push_back("set index-cache directory " + indexes);
     settings.push_back(fmt::format("set index-cache enabled {}", indexes.empty() ? "off" : "on"));

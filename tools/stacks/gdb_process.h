@@ -1,12 +1,12 @@
 // A gdb that was started for its machine interface (GDB/MI), and how it ends: without leaving stopped what it had
-// stopped. It reads no file of the user's or the program's that could make it do anything (.gdbinit, scripts in
-// libraries), and asks no server for symbols.
+// stopped. It reads no .gdbinit, and asks no server for symbols.
 #pragma once
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -21,11 +21,18 @@ constexpr auto to_be_killed = std::chrono::seconds(2);
 // The environment for debuggers: this process' own without what changes what they load or whom they ask.
 std::vector<std::string> debugger_environment();
 
+// Which scripts gdb loads with a program and its libraries: those that show containers as what they hold, for one.
+enum class GdbScripts : std::uint8_t {
+    none,    // a look at stacks needs none, and each costs the time for which a process stands still
+    trusted, // as gdb itself has it: from the directories of its safe path
+};
+
 class GdbProcess {
   public:
     // `gdb`: a path. `indexes`: a directory where it finds what other gdbs have made of debugging information, and puts
     // what it makes itself (gdb's index cache); empty: none. Fails as posix_spawn(3).
-    static Result<GdbProcess> start(const std::string &gdb, const std::string &indexes = {});
+    static Result<GdbProcess> start(const std::string &gdb, const std::string &indexes = {},
+                                    GdbScripts scripts = GdbScripts::none);
     GdbProcess(GdbProcess &&other) noexcept;
     GdbProcess &operator=(GdbProcess &&) = delete;
     // Ends gdb and what it has started: by the end of its input, at which it lets go of what it is attached to; by

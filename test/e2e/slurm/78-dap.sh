@@ -152,6 +152,51 @@ says "some ranks only" 'some \[1, 2\] 2'
 ok "all run on" until_true 20 all_run
 ok "the job ends well" ends_well 4
 
+# --- what C++ holds
+cat >"$test_dir/holds.cc" <<'CC'
+#include <map>
+#include <string>
+#include <vector>
+struct Point { int x, y; };
+__attribute__((noinline)) void looks_at(const std::vector<int> &numbers, const std::map<std::string, int> &ages) {
+    asm volatile("" : : "r"(&numbers), "r"(&ages));
+}
+int main() {
+    std::vector<int> numbers{1, 2, 3};
+    std::map<std::string, int> ages{{"ann", 4}};
+    std::string text = "of C++";
+    Point point{5, 6};
+    looks_at(numbers, ages);
+    return point.x - 5 + (text.empty() ? 1 : 0);
+}
+CC
+g++ -g -O0 -o "$test_dir/holds" "$test_dir/holds.cc"
+edits "$test_dir/holds" <<'PY'
+dap = Dap(sys.argv[1], "debug", "--dap")
+dap.start("launch", lambda dap: dap.ask("setFunctionBreakpoints", breakpoints=[{"name": "looks_at"}]),
+          program=sys.argv[2], srun=["-N1", "-n1"])
+thread = dap.stops("breakpoint", range(1))[0]
+frame = dap.frames(thread)[1]["id"]
+parts = lambda of: dap.ask("variables", variablesReference=of)["variables"]
+held = {v["name"]: v for v in parts(dap.ask("scopes", frameId=frame)["scopes"][0]["variablesReference"])}
+print("text", held["text"]["value"], held["text"]["type"])
+print("point", held["point"]["value"])
+print("numbers", [v["value"] for v in parts(held["numbers"]["variablesReference"])])
+print("ages", [v["value"] for v in parts(held["ages"]["variablesReference"])])
+print("watch", dap.ask("evaluate", expression="numbers", frameId=frame, context="watch")["result"])
+print("prompt", dap.say("print numbers"))
+dap.ask("continue", threadId=thread)
+print("exit code", dap.event("exited")["exitCode"])
+dap.leave()
+PY
+says "a text is its letters" 'text "of C\+\+" std::(__cxx11::)?(basic_)?string.*'
+says "a structure its members" 'point \{x = 5, y = 6\}'
+says "a vector is its elements" "numbers \['1', '2', '3'\]"
+says "a map its keys and values" "ages \['\"ann\"', '4'\]"
+says "also where it is watched" 'watch std::vector of length 3, capacity 3 = \{1, 2, 3\}'
+says "and at the prompt" 'prompt .*std::vector of length 3, capacity 3 = \{1, 2, 3\}'
+says "the program ends well" 'exit code 0'
+
 # --- a job that is launched
 edits "$clients" "$test_dir/never" <<'PY'
 four = ["-O", "-N2", "-n4", "--ntasks-per-node=2"]
