@@ -14,7 +14,7 @@ lane() { # NAME NICENESS FUNCTION [ARGUMENT ...]
     local name=$1 niceness=$2 state
     shift 2
     # shellcheck disable=SC2154 # of who sources this
-    state=$(declare -f && declare -p work source me jobs build test_flags only other other_cache 2>/dev/null) || true
+    state=$(declare -f && declare -p work source me jobs build test_flags test_helpers only other other_cache 2>/dev/null) || true
     # shellcheck disable=SC2016 # for the shell inside
     setsid nice -n "$niceness" bash -c 'set -euo pipefail
         { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true

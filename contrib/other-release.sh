@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What contrib/check does on another release of Debian than this machine's, all of it in a lane beside the tests
-# here: it builds there, then runs the unit tests and the end-to-end tests that test/e2e/on-each-release names.
+# here: it builds there, then runs the tests that test/unit/on-each-release and test/e2e/on-each-release name.
 # For sourcing by contrib/check, whose words it uses.
 : "${source:?}" "${work=}"
 other='' other_cache='' own_cache=''
@@ -34,10 +34,10 @@ choose_other_release() {
 # Before the builds with sanitizers, which are at 19, and then as what runs here: its tests have deadlines.
 build_and_test_there() {
     local only
-    check_there --build-only || return
+    check_there --build-only --each-release || return
     ordinary_priority
     only=$(grep -v '^#' "$source/test/e2e/on-each-release" | paste -s -d ,)
-    PMIXHOST_TURNS=/build/turns check_there --no-sanitizers --unit --only "$only" >"$work/log/$other-tests.log" 2>&1 || true
+    PMIXHOST_TURNS=/build/turns check_there --no-sanitizers --unit --each-release --only "$only" >"$work/log/$other-tests.log" 2>&1 || true
 }
 
 check_there() { # OPTION ...
