@@ -94,7 +94,9 @@ void Mesh::arm_deadline(HostIndex host) {
         p.deadline.reset();
         // There is one, or only the other side wanted it; who cannot invite was asked to dial.
         if (!p.links.empty() || (p.queue.empty() && !p.invited && listener_)) {
-            if (p.dial && !p.dial->introduced)
+            if (p.dial && p.dial->introduced)
+                p.dial->given_up = true;
+            else
                 p.dial.reset();
             return;
         }

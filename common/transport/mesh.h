@@ -96,7 +96,7 @@ class Mesh {
     void farewell();
     // Queued and not yet sent by the kernel, over all connections.
     std::size_t unsent_bytes() const;
-    // And what waits for a connection.
+    // Queued here, and what waits for a connection.
     std::size_t queued_bytes() const;
     std::size_t queued_bytes(HostIndex host) const;
     std::uint16_t port() const { return listener_->port(); }
@@ -114,6 +114,7 @@ class Mesh {
     void send_invitation(HostIndex host, TimePoint deadline, Duration pause);
     void accept(UniqueFd fd, const PeerAddress &from);
     void on_hello(std::uint64_t stranger, std::uint8_t type, const Bytes &payload);
+    bool is_still_there(std::uint64_t stranger);
     void drop_stranger(std::uint64_t stranger, const Error &why);
     void refuse_stranger(std::uint64_t stranger, const Error &why);
     void dial_next(HostIndex host);

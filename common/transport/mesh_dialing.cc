@@ -113,6 +113,8 @@ void Mesh::dial_failed(HostIndex host, const Error &why) {
     if (!p.dial)
         return;
     dial_hindered(host, why, !p.dial->introduced);
+    if (p.dial->given_up)
+        return p.dial.reset();
     dial_next(host);
 }
 
@@ -145,7 +147,9 @@ void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {
         return dial_failed(host, welcome.failure());
     // The listener takes the link for open and may send at once; that waits for the verdict.
     dial.link->hold();
-    dial.timer.reset();
+    dial.timer = loop_.after(welcome_patience, [this, host] {
+        dial_failed(host, error(ErrorKind::timeout, "its proof could not be checked in time"));
+    });
     std::uint64_t attempt = dial.attempt;
     std::weak_ptr<bool> alive = alive_;
     authenticator_->verify(std::move(welcome->proof), [this, alive, host, attempt](Result<Bytes> statement) {

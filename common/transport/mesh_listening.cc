@@ -42,6 +42,16 @@ void Mesh::refuse_stranger(std::uint64_t id, const Error &why) {
     drop_stranger(id, why);
 }
 
+// What munge has said may come too late for it.
+bool Mesh::is_still_there(std::uint64_t stranger) {
+    auto found = strangers_.find(stranger);
+    if (found == strangers_.end())
+        return false;
+    if (!found->second->link)
+        drop_stranger(stranger, error(ErrorKind::timeout, "munge was too slow"));
+    return strangers_.contains(stranger);
+}
+
 void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
     auto found = strangers_.find(id);
     if (found == strangers_.end())
@@ -59,12 +69,15 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
     // Also when it goes meanwhile, it is counted until munge has looked at what it said.
     found->second->link->hold();
     limits_.spare(id);
+    // It goes then, and is still counted.
     found->second->timer = loop_.after(handshake_patience, [this, id] {
-        drop_stranger(id, error(ErrorKind::timeout, "its proof could not be checked in time"));
+        Stranger &late = *strangers_.at(id);
+        log_.debug("a connection from {} was closed: its proof could not be checked in time", late.from.text());
+        late.link.reset();
     });
     std::weak_ptr<bool> alive = alive_;
     authenticator_->verify(std::move(hello->proof), [this, alive, id](Result<Bytes> statement) {
-        if (alive.expired() || !strangers_.contains(id))
+        if (alive.expired() || !is_still_there(id))
             return;
         if (!statement)
             return refuse_stranger(id, statement.failure());
@@ -76,10 +89,7 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
         HostIndex dialer = intro->dialer;
         auto answer = introduction(dialer, self_, cookie_, intro->dialer_nonce, true);
         auto proved = [this, alive, id, dialer, hello = *intro, answer](Result<Bytes> proof) {
-            if (alive.expired())
-                return;
-            auto found = strangers_.find(id);
-            if (found == strangers_.end())
+            if (alive.expired() || !is_still_there(id))
                 return;
             if (!proof) {
                 log_.error("cannot answer host {}: {}", dialer, proof.failure().text);
@@ -87,8 +97,8 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
             }
             if (answer.listener_cookie != cookie_) // this side has left it meanwhile
                 return drop_stranger(id, error(ErrorKind::denied, "its contact message is void"));
-            auto link = std::move(found->second->link);
-            strangers_.erase(found);
+            auto link = std::move(strangers_.at(id)->link);
+            strangers_.erase(id);
             limits_.remove(id);
             link->send(wire::Welcome::type, share(wire::encode(wire::Welcome{std::move(*proof)})));
             set_keys(*link, dialer, hello, answer);

@@ -43,6 +43,7 @@ struct Mesh::Dial {
     Bytes proof; // of that statement, until Hello is out; empty: there is none
     std::uint64_t attempt = 0;
     bool introduced = false; // Hello is out: the other side may take the link for open
+    bool given_up = false;   // the time is over, and nobody here wants the host: this try is the last one
 };
 
 struct Mesh::Peer {

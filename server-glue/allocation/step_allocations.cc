@@ -22,24 +22,8 @@ void StepAllocations::take_asks(UpcallHandlers &handlers) {
 }
 
 void StepAllocations::on_library() {
-    has_library_ = true;
-    warn_if_first();
-}
-
-void StepAllocations::on_host_gone(HostIndex, bool) {
-    warn_if_first();
-}
-
-// One host of the step warns: the first one, and where that leaves before the others the next one.
-void StepAllocations::warn_if_first() {
-    if (!has_library_ || warns_ || context_.ending)
-        return;
-    for (HostIndex host = 0; host < context_.self(); ++host) {
-        if (!context_.mesh->gone(host))
-            return;
-    }
-    warns_ = true;
-    time_warning_.start();
+    if (context_.self() == 0)
+        time_warning_.start();
 }
 
 void StepAllocations::request(AllocationAsk request) {

@@ -42,7 +42,6 @@ class StepAllocations final : public StepService,
     bool has_unsent() override;
     bool wants_event(pmix_status_t code, const Bytes &nspace) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
-    void on_host_gone(HostIndex host, bool left) override;
     void on_process_gone(Rank rank, std::optional<int>) override {
         allocations_.on_process_ended(context_.step.nspace, rank);
     }
@@ -65,14 +64,12 @@ class StepAllocations final : public StepService,
     void session_ended(const std::string &allocation, const std::string &request_id) override;
 
     void tell(const HostEvent &event);
-    void warn_if_first();
 
     StepContext &context_;
     std::function<void(wire::CrossJobEvent)> tell_step_;
     ConnectionOf connection_of_;
     AllocationService allocations_;
     TimeWarning time_warning_;
-    bool has_library_ = false, warns_ = false; // before the end of the allocation's time
     SessionWatch sessions_{*this};
 };
 

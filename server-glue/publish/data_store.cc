@@ -9,8 +9,9 @@ namespace pmixhost {
 // What an entry costs beside its bytes.
 static constexpr std::uint64_t entry_overhead = 128;
 
-static std::uint64_t cost(const Bytes &key, const Bytes &value, const Audience &audience) {
-    return key.size() + value.size() + audience.bytes() + entry_overhead;
+// `sharing`: entries that have the same list.
+static std::uint64_t cost_of(const wire::Datum &datum, const Audience &audience, std::size_t sharing) {
+    return datum.key.size() + datum.value.size() + (audience.bytes() + sharing - 1) / sharing + entry_overhead;
 }
 
 bool DataStore::visible(const Entry &entry, const Waiting &waiting) {
@@ -57,14 +58,15 @@ std::int32_t DataStore::publish(const Participant &publisher, const wire::Publis
             return PMIX_ERR_DUPLICATE_KEY;
         if (is_taken(datum.key, audience))
             return PMIX_ERR_DUPLICATE_KEY;
-        wanted += cost(datum.key, datum.value, audience);
+        wanted += cost_of(datum, audience, request.data.size());
         if (wanted > limits_.total_bytes)
             return PMIX_ERR_OUT_OF_RESOURCE;
     }
     std::set<std::uint64_t> waiters;
     for (const auto &datum : request.data) {
         Order order = next_order_++;
-        entries_.emplace(order, Entry{datum.key, audience, request.persistence, datum.value});
+        entries_.emplace(order, Entry{datum.key, audience, request.persistence, datum.value,
+                                      cost_of(datum, audience, request.data.size())});
         shelves_[{datum.key, audience.circle()}].insert(order);
         by_publisher_[{publisher.nspace, publisher.rank}].insert(order);
         by_host_[{publisher.nspace, publisher.host}].insert(order);
@@ -131,8 +133,9 @@ void DataStore::lookup(std::uint64_t id, const Participant &asker, const wire::L
     bool waits = request.wait >= 0;
     if (try_answer(id, waiting, !waits))
         return;
-    if (waiting_.size() >= limits_.waiting)
+    if (waiting_.size() >= limits_.waiting || waiting_lists_ + waiting.wanted_of.bytes() > limits_.total_bytes)
         return answer_(id, PMIX_ERR_OUT_OF_RESOURCE, {});
+    waiting_lists_ += waiting.wanted_of.bytes();
     for (const Bytes &key : waiting.keys) {
         for (RangeWidth width : range_widths) {
             if (width != RangeWidth::list)
@@ -151,6 +154,7 @@ void DataStore::cancel(std::uint64_t id) {
     if (!node)
         return;
     const Waiting &waiting = node.mapped();
+    waiting_lists_ -= waiting.wanted_of.bytes();
     const Participant &asker = waiting.asker();
     for (const Bytes &key : waiting.keys) {
         for (RangeWidth width : range_widths)
@@ -233,7 +237,7 @@ void DataStore::on_time(TimePoint now) {
 void DataStore::erase(Order order) {
     auto node = entries_.extract(order);
     const Entry &entry = node.mapped();
-    bytes_ -= cost(entry.key, entry.value, entry.audience);
+    bytes_ -= entry.cost;
     const Participant &of = entry.publisher();
     remove(shelves_, Shelf{entry.key, entry.audience.circle()}, order);
     remove(by_publisher_, ProcessId{of.nspace, of.rank}, order);

@@ -60,6 +60,7 @@ class DataStore {
         Audience audience; // around the publisher
         std::uint8_t persistence;
         Bytes value;
+        std::uint64_t cost; // its share of bytes_
         const Participant &publisher() const { return audience.center(); }
     };
     struct Waiting {
@@ -100,6 +101,7 @@ class DataStore {
     Index<HostId, Order> by_host_;
     std::uint64_t bytes_ = 0;
     Order next_order_ = 0;
+    std::uint64_t waiting_lists_ = 0;          // bytes of the lists of those who wait
     std::map<std::uint64_t, Waiting> waiting_; // by id: the oldest is answered first
     Index<Shelf, std::uint64_t>
         waiting_for_; // in all circles but that of the lists, whose every reader is in the widest

@@ -192,7 +192,6 @@ void limits(void **) {
     assert_int_equal(t.lookup(2, a0, {"w"}, 0), PMIX_ERR_OUT_OF_RESOURCE);
 }
 
-// A session serves other jobs meanwhile: with a look at each of the others these would take minutes.
 // A list of names is kept as well.
 void lists_count(void **) {
     Answers t({10'000});
@@ -213,8 +212,29 @@ void lists_count(void **) {
     assert_true(t.sees(b0, "k"));
     assert_int_equal(t.unpublish(a1, {"k"}), PMIX_SUCCESS);
     assert_int_equal(t.store.bytes(), used);
+    // Once for all that is published with it.
+    wire::PublishRequest request;
+    request.range = PMIX_RANGE_CUSTOM;
+    request.custom = few;
+    request.data = {{"x", ""}, {"y", ""}, {"z", ""}};
+    assert_int_equal(t.store.publish(a0, request), PMIX_SUCCESS);
+    assert_true(t.store.bytes() - used < used + 3 * 128);
+    assert_int_equal(t.unpublish(a0, {}), PMIX_SUCCESS);
+    assert_int_equal(t.store.bytes(), 0);
+    // And while somebody waits.
+    wire::LookupRequest lookup;
+    lookup.range = PMIX_RANGE_CUSTOM;
+    lookup.keys = {"later"};
+    lookup.wait = 0;
+    lookup.custom = many;
+    t.store.lookup(1, a0, lookup, TimePoint::max());
+    assert_int_equal(t.got.at(1).first, PMIX_ERR_OUT_OF_RESOURCE);
+    lookup.custom = few;
+    t.store.lookup(2, a0, lookup, TimePoint::max());
+    assert_true(t.store.waits(2));
 }
 
+// A session serves other jobs meanwhile: with a look at each of the others these would take minutes.
 void many_of_one_key(void **) {
     Answers t({UINT64_MAX});
     constexpr std::uint32_t count = 100'000, on_a_host = 100;

@@ -47,6 +47,17 @@ bool has_parts(const json &object) {
     return number_in_text(gdb_word(object, "numchild")) > 0 || gdb_word(object, "has_more") == "1";
 }
 
+// Of what has members or elements; such a value says nothing of them.
+bool is_abridged(const std::string &value) {
+    return value == "{...}" || value.starts_with('[');
+}
+
+// Would it matter that it is evaluated once more?
+bool has_effects(std::string_view expression) {
+    return expression.find_first_of("(=") != expression.npos || expression.find("++") != expression.npos ||
+           expression.find("--") != expression.npos;
+}
+
 // `all`: the same variables with the values of those that have parts as well; they may be missing.
 std::string value_in(const json &all, std::size_t place, const std::string &name) {
     if (!all.is_array() || place >= all.size() || gdb_word(all[place], "name") != name)
@@ -190,7 +201,7 @@ void DapLook::children(const DapRequest &request, const DapFrame &frame, const s
             std::string type = gdb_word(one, "type"), value = gdb_word(one, "value");
             int id = has_parts(one) ? references_->add(DapContainer{frame, {}, gdb_word(one, "name")}) : 0;
             out.push_back({{"name", gdb_word(one, "exp")},
-                           {"value", value.empty() ? type : value},
+                           {"value", value.empty() || value == "{...}" ? type : value},
                            {"type", type},
                            {"variablesReference", id}});
         }
@@ -215,9 +226,8 @@ void DapLook::evaluate(const DapRequest &request) {
         auto answer = [request, id, type = gdb_word(values, "type")](const std::string &value) {
             request.answer({{"result", value}, {"type", type}, {"variablesReference", id}});
         };
-        // A variable object has no value where it has members or elements.
         std::string value = gdb_word(values, "value");
-        if (id == 0 || (!value.starts_with('{') && !value.starts_with('[')))
+        if (!is_abridged(value) || has_effects(expression))
             return answer(value);
         ask(
             request, frame.rank,

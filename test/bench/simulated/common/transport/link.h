@@ -30,6 +30,7 @@ class Link {
     void send(std::uint8_t type, SharedBytes payload);
     std::string peer_address() const { return {}; }
     std::size_t queued_bytes() const { return 0; }
+    std::size_t unsent_bytes() const { return 0; }
 
     // For the simulation: a frame is here, or the other end has gone. The link may be destroyed by it.
     void take(std::uint8_t type, Bytes payload);
