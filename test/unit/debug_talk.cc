@@ -134,6 +134,17 @@ void a_process_runs_and_stops(void **) {
     assert_string_equal(events[0].text.c_str(), "received signal SIGBUS (Bus error)\nf () at b.c:7\n");
 }
 
+void what_gdb_itself_lets_run_is_told(void **) {
+    GdbDialogue gdb = stopped();
+    std::string write;
+    assert_true(gdb.on_line("~\"$1 = 5\\n\"", write).empty());
+    auto events = gdb.on_line("*running,thread-id=\"all\"", write);
+    assert_int_equal(events.size(), 1);
+    assert_true(events[0].id == 0 && events[0].kind == Kind::runs && gdb.runs());
+    assert_string_equal(events[0].text.c_str(), "$1 = 5\n");
+    assert_true(gdb.on_line("*running,thread-id=\"2\"", write).empty()); // it does already
+}
+
 void an_end_is_told_once(void **) {
     GdbDialogue gdb = stopped();
     (void)gdb.ask(5, "continue");
@@ -471,9 +482,16 @@ void the_board_follows_each_rank(void **) {
     board.on(event(1, 5, Kind::error, "no\n"));
     assert_true(board.answered());
     assert_true(board.running(std::nullopt) == std::vector<Rank>{0});
+    assert_true(board.some_run_by_it());
     assert_int_equal(board.take_answers().size(), 2);
     board.on(event(0, 0, Kind::stopped, "there\n"));
-    assert_true(board.running(std::nullopt).empty());
+    assert_true(board.running(std::nullopt).empty() && !board.some_run_by_it());
+    // By a command of a breakpoint's: what is asked meanwhile has not let it run.
+    board.ask(6, {1});
+    board.on(event(0, 0, Kind::runs, "$1 = 5\n"));
+    assert_true(board.running(std::nullopt) == std::vector<Rank>{0} && !board.some_run_by_it());
+    board.on(event(0, 0, Kind::stopped, "there\n"));
+    assert_int_equal(board.take_events().size(), 1);
     // Who ends does not answer any more.
     board.ask(6, {0, 1});
     board.on(event(0, 5, Kind::runs, "")); // of a question before, and so it is
@@ -494,6 +512,7 @@ int main() {
         cmocka_unit_test(an_answer_is_what_was_said_meanwhile),
         cmocka_unit_test(values_of_the_machine_interface_come_whole),
         cmocka_unit_test(a_process_runs_and_stops),
+        cmocka_unit_test(what_gdb_itself_lets_run_is_told),
         cmocka_unit_test(an_end_is_told_once),
         cmocka_unit_test(a_child_is_followed),
         cmocka_unit_test(a_parent_may_be_held_as_well),

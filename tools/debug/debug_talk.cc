@@ -104,14 +104,13 @@ void DebugTalk::say(const std::string &command, bool background) {
     auto asked = board_.alive(focus_);
     if (asked.empty())
         return say_to_user("no debugged rank of the focus runs or has stopped; next: ranks, or all\n");
-    auto ran = board_.running(focus_);
     std::uint64_t id = next_id_++;
     board_.ask(id, asked);
     (void)link_.say(DebugCommand{id, asked, command});
     bool interrupted = !await_answers(asked);
     say_to_user(shown_texts(merged_texts(board_.take_answers()), colours_.bold, colours_.off));
-    // What ran before, and still does, is not what this command has started.
-    if (!background && board_.running(focus_).size() > ran.size())
+    // What runs otherwise is not what this command has started.
+    if (!background && board_.some_run_by_it())
         await_stops(interrupted);
     else
         show_events();

@@ -45,6 +45,8 @@ void RankBoard::on(const FromHost &said) {
     } else {
         if (what.kind == GdbEvent::Kind::runs) // also one that was late to say so
             one.state = State::running;
+        if (what.kind == GdbEvent::Kind::runs && what.id == asked_ && asked_ != 0)
+            let_run_.insert(event->rank);
         if (what.id == 0) {
             one.events += what.text;
             return;
@@ -53,6 +55,8 @@ void RankBoard::on(const FromHost &said) {
         if (answer != answers_.end() && !answer->second)
             answer->second = what.text;
     }
+    if (one.state != State::running)
+        let_run_.erase(event->rank);
     if (one.state == State::refused || one.state == State::gone) {
         if (auto answer = answers_.find(event->rank); answer != answers_.end() && !answer->second)
             answer->second.emplace();
@@ -62,6 +66,7 @@ void RankBoard::on(const FromHost &said) {
 void RankBoard::ask(std::uint64_t id, const std::vector<Rank> &ranks) {
     asked_ = id;
     answers_.clear();
+    let_run_.clear();
     for (Rank rank : ranks)
         answers_[rank];
 }
@@ -148,6 +153,7 @@ void RankBoard::lost(const std::string &why) {
             one.events += why + "\n";
         }
     }
+    let_run_.clear();
     for (auto &[rank, text] : answers_) {
         if (!text)
             text.emplace();

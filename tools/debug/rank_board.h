@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 namespace pmixhost {
 
@@ -22,6 +23,8 @@ class RankBoard {
     // What was said to these ranks with this id: answered() tells when all have answered, or cannot any more.
     void ask(std::uint64_t id, const std::vector<Rank> &ranks);
     bool answered() const;
+    // Do ranks run that this has let run?
+    bool some_run_by_it() const { return !let_run_.empty(); }
     std::vector<Rank> unanswered() const;
     // The answers, each once.
     std::vector<RankText> take_answers();
@@ -47,6 +50,7 @@ class RankBoard {
     };
     std::map<Rank, One> ranks_;
     std::uint64_t asked_ = 0;
+    std::set<Rank> let_run_;                             // by what was asked, and have not stopped since
     std::map<Rank, std::optional<std::string>> answers_; // nothing: still to come
 };
 
