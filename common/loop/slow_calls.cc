@@ -187,6 +187,10 @@ void SlowCalls::on_value(std::uint64_t id, const Outcome &value) {
         left_behind_.erase(late);
     }
     auto answered = take(id);
+    if (callers_.empty()) {
+        timer_.reset();
+        armed_ = TimePoint::max();
+    }
     begin_next();
     std::weak_ptr<SlowCalls *> alive = self_;
     for (auto &caller : answered) {

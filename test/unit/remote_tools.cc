@@ -344,6 +344,7 @@ void the_gate_is_not_believed(void **) {
     desk = stolen.desk();
     desk->take(stolen.come(tool_of(::geteuid()).message()).second);
     stolen.refused_at_desk("the kernel knows better");
+    desk.reset(); // before its loop goes
 }
 
 void a_credential_comes_once(void **) {
