@@ -15,14 +15,14 @@ out=$test_dir/hangs go=$test_dir/go path=$PATH
 if [[ $backend == slurm ]]; then
     pmixhost=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")/../../bin/pmixhost
     asks_as() { (cd "$test_dir" && "${on_cluster[@]}" --user "$1" --host "$(host_name 1)" -- env PATH="$path" timeout -k 5 400 "${@:2}"); }
-    starts() { (cd "$test_dir" && exec timeout -k 5 300 "${on_cluster[@]}" --user pmixuser1 -- srun -O -N"$1" -n"$2" "$mpi" "${@:3}"); }
+    starts() { (cd "$test_dir" && exec timeout -k 5 550 "${on_cluster[@]}" --user pmixuser1 -- srun -O -N"$1" -n"$2" "$mpi" "${@:3}"); }
     at() { on_host "$@"; }
 else
     pmixhost=$PMIXHOST_RUN
     export TMPDIR=$test_dir
     unset PMIX_SYSTEM_TMPDIR
     asks_as() { (cd "$test_dir" && env PATH="$path" timeout -k 5 150 "${@:2}"); }
-    starts() { (cd "$test_dir" && exec timeout -k 5 300 "$pmixhost" run --hosts "$1" -n "$2" --tmpdir "$test_dir" "${@:3}"); }
+    starts() { (cd "$test_dir" && exec timeout -k 5 550 "$pmixhost" run --hosts "$1" -n "$2" --tmpdir "$test_dir" "${@:3}"); }
     at() { "${@:2}"; }
 fi
 asks() { asks_as pmixuser1 "$@"; }

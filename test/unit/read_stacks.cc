@@ -311,8 +311,8 @@ static void what_is_mapped_may_be_anything(void **) {
     assert_true(whole.size() > 4096);
     auto write = [&](std::string_view bytes) { std::ofstream(file, std::ios::trunc | std::ios::binary) << bytes; };
     write(whole);
-    // Where its code is depends on who has linked it.
-    const std::uint64_t end = 0x1000 + whole.size(), step = std::max<std::uint64_t>(whole.size() / 4096, 4);
+    // Where its code is depends on who has linked it; parts of it are further apart in memory than in the file.
+    const std::uint64_t size = whole.size() + 0x10000, end = 0x1000 + size, step = size / 4096;
     std::string all = fmt::format("1000-{:x} r-xp 00000000 fe:01 12   {}\n", end, file);
     int functions = 0; // that begin before the address
     for (std::uint64_t address = 0x1000; address < end; address += step)
