@@ -404,17 +404,24 @@ void DebuggerProcess::on_tool_gone() {
     });
 }
 
-// A job that stands would stand for ever, and a launcher without a program is of no use.
+// A job that stands would stand for ever, and a launcher without a program is of no use. Any other job goes on, but
+// nothing that the debugger asks comes to it.
 void DebuggerProcess::not_reached(std::string_view why) {
     patience_.reset();
-    if (over_ || killed_ || !(start_.serves || standing_.any()))
+    if (over_ || killed_)
         return;
     tool_.reset();
     fail_calls(PMIX_ERR_UNREACH);
-    fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
-               start_.serves ? "what it has started to spawn by" : "the job whose processes shall stop for it",
-               one_line(why));
-    end_launcher();
+    bool is_ended = start_.serves || standing_.any();
+    if (is_ended)
+        fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
+                   start_.serves ? "what it has started to spawn by" : "the job whose processes shall stop for it",
+                   one_line(why));
+    else if (!reached_ && !goes_on_) // else the job is about to end, or nobody asks
+        fmt::print(stderr, "pmixhost: the debugger does not reach the job, which goes on without it: {}\n",
+                   one_line(why));
+    if (is_ended)
+        end_launcher();
 }
 
 void DebuggerProcess::end_launcher() {

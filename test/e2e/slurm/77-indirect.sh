@@ -27,6 +27,13 @@ like "a job that would stand for ever is ended" "$output" "$ended"
 in_one=$(perl -0pe "s/$ended.*?\n//" <<<"$output")
 like "a site whose rules let no tools of the login host in" "$in_one" 'the rules for tools refuse it: built in'
 is_clean "refused"
+# What it asks waits for the way to the job, of which nobody knows at first that there is none.
+debugs stop=no -- srun "$mpi" -N1 -n1 sh -c 'sleep 50; echo slept'
+like "a job that does not stop is told to go on without it" "$output" \
+    'pmixhost: the debugger does not reach the job, which goes on without it'
+like "what the debugger asks of it is refused" "$output" "FAIL.*(UNREACH|the table is none)"
+unlike "while it runs" "$output" slept
+is_clean "refused, without a stop"
 
 configure '[tools]' "$rule"
 debugs -- srun "$mpi" -N2 -n4 "$clients/hello"
