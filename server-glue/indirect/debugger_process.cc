@@ -67,8 +67,7 @@ Result<void> DebuggerProcess::open() {
         on_input(std::move(bytes), last, reply);
     };
     events.on_signal = [this](int signal, const DebuggerServer::Reply &reply) {
-        bool sent =
-            start_.launcher_end && syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), signal, nullptr, 0) == 0;
+        bool sent = signal == SIGKILL ? kill_launcher() : signal_launcher(signal);
         reply({0, sent ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {}, {}});
     };
     events.on_debugger_gone = [this] { debugger_gone(); };
@@ -424,9 +423,24 @@ void DebuggerProcess::not_reached(std::string_view why) {
         end_launcher();
 }
 
-void DebuggerProcess::end_launcher() {
-    if (start_.launcher_end)
-        syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), SIGTERM, nullptr, 0);
+bool DebuggerProcess::signal_launcher(int signal) {
+    return start_.launcher_end && syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), signal, nullptr, 0) == 0;
+}
+
+bool DebuggerProcess::end_launcher() {
+    return signal_launcher(SIGTERM);
+}
+
+// Of a launcher that is killed at once the tasks go on, or stand until the job's time is over: nobody ends them. It gets
+// the time to do so.
+bool DebuggerProcess::kill_launcher() {
+    if (!end_launcher())
+        return false;
+    if (!released_) // it does not hear of signals yet
+        say(start_.launcher.get(), refused_line("the debugger that has started this job has ended it"));
+    if (!kill_)
+        kill_ = start_.loop.after(launcher_patience, [this] { signal_launcher(SIGKILL); });
+    return true;
 }
 
 void DebuggerProcess::note_end(const Heard &event) {

@@ -54,7 +54,9 @@ class DebuggerProcess {
     void on_tool_message(std::uint8_t type, const Bytes &payload);
     void on_tool_gone();
     void not_reached(std::string_view why);
-    void end_launcher();
+    bool signal_launcher(int signal); // true: it was there
+    bool end_launcher();              // likewise
+    bool kill_launcher();             // likewise; by force where it has not ended in time
     void read_launcher();
     void launcher_says(std::string_view line);
     void launcher_over();
@@ -77,7 +79,7 @@ class DebuggerProcess {
     std::unique_ptr<DebuggerServer> server_;
     std::optional<InputRelay> input_;
     std::unique_ptr<Link> tool_;
-    EventLoop::Handle launcher_watch_, keepalive_watch_, patience_, look_, signals_[3];
+    EventLoop::Handle launcher_watch_, keepalive_watch_, patience_, look_, kill_, signals_[3];
     std::string said_;   // by the launcher, not yet a line
     std::string nspace_; // of the job
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;

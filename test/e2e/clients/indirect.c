@@ -13,6 +13,7 @@
  *        push=TEXT        then, to the launcher's standard input, which then ends
  *        only=N           lets this one go alone
  *        resume           lets go by PMIX_JOB_CTRL_RESUME
+ *        kill             does not let go, but kills the launcher by PMIX_JOB_CTRL_KILL
  *        die=held|waits|stops|runs|gone   kills itself there; waits: behind the release of the launcher, when the file
  *                         "go" is there; gone: behind that of the processes
  *        leave            finalizes and ends while it holds the launcher
@@ -24,7 +25,7 @@
 static struct {
     const char *stop, *daemon, *push, *die;
     int rank, only;
-    bool resume, early, pause, after, bad, leave, nohup, first;
+    bool resume, kill, early, pause, after, bad, leave, nohup, first;
 } ask = {.stop = "init", .rank = -1, .only = -1};
 
 static struct {
@@ -114,15 +115,15 @@ static void *launch_directives(void) {
     return launch;
 }
 
-static void resume(const pmix_proc_t *whom) {
+static void control(const pmix_proc_t *whom, const char *key) {
     pmix_info_t how, *results = NULL;
     size_t count = 0;
     bool yes = true;
-    PMIX_INFO_LOAD(&how, PMIX_JOB_CTRL_RESUME, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&how, key, &yes, PMIX_BOOL);
     me.doing = "PMIx_Job_control";
     pmix_status_t rc = PMIx_Job_control(whom, 1, &how, 1, &results, &count);
     if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
-        fail("PMIX_JOB_CTRL_RESUME: %s", status_name(rc));
+        fail("%s: %s", key, status_name(rc));
 }
 
 /* --- the job ---------------------------------------------------------------------------------------------------*/
@@ -167,6 +168,7 @@ static char **read_words(char **word) {
     for (; *word && strcmp(*word, "--"); word++) {
         ask.early |= !strcmp(*word, "early");
         ask.resume |= !strcmp(*word, "resume");
+        ask.kill |= !strcmp(*word, "kill");
         ask.leave |= !strcmp(*word, "leave");
         ask.nohup |= !strcmp(*word, "nohup");
         ask.bad |= !strcmp(*word, "bad");
@@ -250,10 +252,12 @@ int main(int argc, char **argv) {
         start_daemons();
     if (ask.after)
         wait_for_count(&heard.daemons_ended, 1, "the end of the daemons");
-    if ((ask.after || !ask.daemon) && strcmp(ask.stop, "no")) {
+    if (ask.kill)
+        control(&launcher, PMIX_JOB_CTRL_KILL);
+    else if ((ask.after || !ask.daemon) && strcmp(ask.stop, "no")) {
         pmix_proc_t whom = process(heard.job, ask.only < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)ask.only);
         if (ask.resume)
-            resume(&whom);
+            control(&whom, PMIX_JOB_CTRL_RESUME);
         else
             release(&whom);
     }

@@ -93,6 +93,11 @@ like "a program that is not there: its end is told" "$output" $'\nend 2'
 debugs rank=1 -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "one rank stops" well
 
+# Its tasks would stand, as nobody lets them go, until the time of the job is over.
+debugs stop=exec kill -- srun "$mpi" -N2 -n2 "$clients/hello"
+like "the launcher is killed: the job has ended" "$(story)" 'stops at exec runs .*end -?[0-9]+.* launcher gone$'
+is_clean "killed"
+
 debugs daemon="$clients/debugger" -- srun "$mpi" -N2 --ntasks-per-node=2 "$clients/hello"
 ok "daemons beside the job, which let it go" well
 is "one on each host" "$(sed 's/ debugs [^:]*:/:/' "$CLIENT_DIR/daemons" | sort -n | cut -d' ' -f 1,2,4- | paste -sd';')" "0 0 0 1;1 0 2 3"
