@@ -431,8 +431,8 @@ bool DebuggerProcess::end_launcher() {
     return signal_launcher(SIGTERM);
 }
 
-// Of a launcher that is killed at once the tasks go on, or stand until the job's time is over: nobody ends them. It gets
-// the time to do so.
+// The tasks of a launcher that is killed at once go on, or stand until their job is out of time. So it gets a while to
+// end them.
 bool DebuggerProcess::kill_launcher() {
     if (!end_launcher())
         return false;

@@ -116,7 +116,7 @@ done
 # Without a pipe (PMIX_NOHUP) the job goes on: srun's input ends when the launcher has seen that the debugger is gone.
 debugs nohup stop=no die=runs -- srun "$mpi" -N2 -n2 sh -c 'cat >/dev/null; : >"$CLIENT_DIR/went.$SLURM_PROCID"'
 went_on() { [[ $(cd "$CLIENT_DIR" && echo went.*) == "went.0 went.1" ]]; }
-ok "what shall outlive the debugger does" until_true 30 went_on
+ok "what shall outlive the debugger does" until_true 90 went_on
 is_clean "it has ended by itself"
 debugs nohup die=stops -- srun "$mpi" -N2 -n2 "$clients/hello"
 is_clean "but not where its processes stand"
@@ -124,7 +124,7 @@ is_clean "but not where its processes stand"
 goes_on='cat >/dev/null; : >"$CLIENT_DIR/went.$SLURM_PROCID"'
 for how in resume release; do
     debugs nohup stop=exec $how die=gone -- srun "$mpi" -N2 -n2 sh -c "$goes_on"
-    ok "$how: all were let go, and outlive the debugger" until_true 30 went_on
+    ok "$how: all were let go, and outlive the debugger" until_true 90 went_on
     is_clean "$how: it has ended by itself"
 done
 for how in resume release; do
