@@ -113,7 +113,7 @@ void Mesh::dial_failed(HostIndex host, const Error &why) {
     if (!p.dial)
         return;
     dial_hindered(host, why, !p.dial->introduced);
-    if (p.dial->given_up)
+    if (p.dial->given_up && p.queue.empty()) // else something is wanted of it since
         return p.dial.reset();
     dial_next(host);
 }
