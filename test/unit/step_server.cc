@@ -851,6 +851,32 @@ void an_abort_of_all_that_a_host_has_told_is_not_told_again(void **) {
 }
 
 // Also when nobody waits for anything: a service is asked for its next time before each wait.
+// The caller's own host has nothing more to do at once, and no connection with the one that is to end the rank.
+void an_order_to_end_ranks_goes_out_before_the_daemon(void **) {
+    World world(2);
+    std::vector<std::string> contacts; // for the other host, which is slow to come
+    world.backend.to_other_host = [&](std::string message) { contacts.push_back(std::move(message)); };
+    world.start_tasks();
+    pmix_proc_t self, meant;
+    PMIX_LOAD_PROCID(&self, "job", 1);
+    PMIX_LOAD_PROCID(&meant, "job", 2);
+    assert_int_equal(world.fake.module->abort(
+                         &self, nullptr, 3, "why", &meant, 1, [](pmix_status_t, void *) {}, nullptr),
+                     PMIX_SUCCESS);
+    world.run_until([&] { return !contacts.empty(); });
+    for (Rank rank : {0, 1})
+        world.end_task(rank, SIGTERM);
+    auto later = world.loop->now() + 2s;
+    world.run_until([&] { return world.loop->now() > later; });
+    assert_false(world.ended.has_value());
+    for (const auto &contact : contacts)
+        world.other->on_contact(contact);
+    auto has_come = [&](std::uint8_t type) {
+        return std::find(world.received.begin(), world.received.end(), type) != world.received.end();
+    };
+    world.run_until([&] { return has_come(wire::KillRanks::type) && world.ended.has_value(); });
+}
+
 void a_fence_that_takes_too_long_fails(void **) {
     World world(2);
     world.settings.fence_timeout = 300ms;
@@ -969,6 +995,7 @@ int main() {
         cmocka_unit_test(an_inviter_keeps_no_end_from_tools),
         cmocka_unit_test(an_abort_of_all_is_told_whatever_processes_have_said),
         cmocka_unit_test(an_abort_of_all_that_a_host_has_told_is_not_told_again),
+        cmocka_unit_test(an_order_to_end_ranks_goes_out_before_the_daemon),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
         cmocka_unit_test(a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts),
         cmocka_unit_test(a_group_tells_who_had_ended_before_it_was_built),
