@@ -122,12 +122,20 @@ Decision Policy::decide(const Request &request) const {
     return decision;
 }
 
+bool Policy::leaves_to_owner(const Request &request) const {
+    bool known =
+        request.asker.uid != no_id && request.owner.uid != no_id && request.from.kind != Location::Kind::unknown;
+    return !closed_ && users_ == UserRules::loosen && known && !first_match(site_, request);
+}
+
 bool Policy::may_anybody(Action action, const Location &from) const {
-    return !closed_ && std::any_of(site_.begin(), site_.end(), [&](const Rule &rule) {
-        return rule.allows && (rule.actions & bit_of(action)) != 0 &&
-               std::any_of(rule.places.begin(), rule.places.end(),
-                           [&](const Place &place) { return includes(place, from); });
-    });
+    if (closed_)
+        return false;
+    return users_ == UserRules::loosen || std::any_of(site_.begin(), site_.end(), [&](const Rule &rule) {
+               return rule.allows && (rule.actions & bit_of(action)) != 0 &&
+                      std::any_of(rule.places.begin(), rule.places.end(),
+                                  [&](const Place &place) { return includes(place, from); });
+           });
 }
 
 Decision Policy::decide_everything(Request &request) const {

@@ -85,7 +85,10 @@ class Policy {
 
     // Takes time in the number of rules.
     Decision decide(const Request &request) const;
-    // Does a rule of the site's let anybody do this from there? A no is certain; with a yes decide() may still refuse.
+    // Is it left to the owner's own file, which is not known here? No rule of the site's matches, and users may loosen.
+    bool leaves_to_owner(const Request &request) const;
+    // Does a rule of the site's let anybody do this from there, or may a user's? A no is certain; with a yes decide()
+    // may still refuse.
     bool may_anybody(Action action, const Location &from) const;
     // Allowed where every action is; else what is decided of the first that is not, which `request` names then.
     Decision decide_everything(Request &request) const;

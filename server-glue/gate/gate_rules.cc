@@ -5,6 +5,7 @@
 #include "common/policy/policy_load.h"
 #include "server-glue/gate/tool_gate.h"
 
+#include <algorithm>
 #include <optional>
 #include <unistd.h>
 
@@ -57,7 +58,11 @@ void GateRules::use(Read read, bool was_asked_for) {
     known_.clear();
     next_reading_.reset();
     if (!wrong_.empty())
-        next_reading_ = loop_.after(again_, [this] { read_again(false); });
+        read_again_later();
+}
+
+void GateRules::read_again_later() {
+    next_reading_ = loop_.after(again_, [this] { read_again(false); });
 }
 
 void GateRules::reload() {
@@ -68,10 +73,11 @@ void GateRules::read_again(bool was_asked_for) {
     auto work = [config = config_]() -> Result<Read> { return read(config); };
     files_.run_alone(loop_.now() + reading_patience, work, [this, was_asked_for](Result<Read> read) {
         if (!read) {
+            // Those of before are in force, and perhaps looser than what is to be: once is not enough.
             if (was_asked_for)
-                log_.error("the rules for tools were not read again: {}", read.failure().text);
-            else
-                next_reading_ = loop_.after(again_, [this] { read_again(false); });
+                log_.error("the rules for tools were not read again: {}; they are tried again and again",
+                           read.failure().text);
+            read_again_later();
             return;
         }
         std::optional<Settings> settings;
@@ -86,18 +92,48 @@ void GateRules::read_again(bool was_asked_for) {
     });
 }
 
-// Of everything, or of one action. `request` says then from where, and what.
-policy::Decision GateRules::from_anywhere_here(policy::Request &request, std::optional<policy::Action> action) const {
-    auto decide_there = [&](const policy::Location &from) {
-        request.from = from;
-        if (!action)
-            return policy_.decide_everything(request);
-        request.action = *action;
+// `request` says then from where, and what.
+policy::Decision GateRules::decide_on_others(policy::Request &request, Given &given,
+                                             std::optional<policy::Action> action) const {
+    std::vector<policy::Location> places;
+    for (const auto &address : addresses_)
+        places.push_back(policy::Location::at(address));
+    if (places.empty())
+        places.push_back(policy::Location::here());
+
+    // The first from where it is allowed, else the last.
+    auto first_from = [&](auto decide) {
+        policy::Decision decision;
+        for (const auto &place : places) {
+            request.from = place;
+            if (decision = decide(); decision.allowed)
+                break;
+        }
+        return decision;
+    };
+    auto allows = [&](policy::Action one) {
+        request.action = one;
         return policy_.decide(request);
     };
-    auto decision = decide_there(policy::Location::here());
-    for (auto address = addresses_.begin(); address != addresses_.end() && !decision.allowed; ++address)
-        decision = decide_there(policy::Location::at(*address));
+    auto allows_everything = [&] { return policy_.decide_everything(request); };
+    given = Given::everything;
+    if (!action)
+        return first_from(allows_everything);
+    bool from_fewer = std::any_of(places.begin(), places.end(), [&](const policy::Location &place) {
+        request.from = place;
+        return allows(*action).allowed && !allows_everything().allowed;
+    });
+    auto everything = first_from(allows_everything);
+    if (everything.allowed && !from_fewer)
+        return everything;
+    given = Given::action;
+    return first_from([&] { return allows(*action); });
+}
+
+policy::Decision GateRules::decide_on_own(const policy::Request &request) const {
+    auto decision = policy_.decide(request);
+    if (!decision.allowed && policy_.leaves_to_owner(request))
+        return {true, {"left to the file of the jobs' user", "tools.user_policy"}, ""};
     return decision;
 }
 
@@ -105,12 +141,8 @@ Result<GateRules::Given> GateRules::decide(const policy::Person &asker, const po
                                            const Question &question) {
     policy::Request request{asker, question.pid, question.from, owner, question.job, policy::Action::observe};
     bool of_others = asker.uid != owner.uid;
-    auto decision = of_others ? from_anywhere_here(request, std::nullopt) : policy_.decide(request);
     Given given = Given::everything;
-    if (!decision.allowed && of_others && question.action) {
-        decision = from_anywhere_here(request, question.action);
-        given = Given::action;
-    }
+    auto decision = of_others ? decide_on_others(request, given, question.action) : decide_on_own(request);
     // Outside of what the lines of own tools use up: who comes to others' jobs is to be found in the log.
     if (decision.allowed && of_others) {
         log_.warning("{}", policy::log_line(request, decision));

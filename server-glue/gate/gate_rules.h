@@ -1,10 +1,12 @@
 // The site's rules, as the gate asks them: may this user, on this host, look at jobs of that one? Without that a
 // tool has nothing to come for; what it may do beyond, each job's daemon decides (common/policy/policy.h). Users'
-// own files are not read: those concern their own jobs, whose daemons read them.
+// own files are not read: those concern their own jobs, whose daemons read them. So who comes to the own jobs is let
+// in where the site leaves it to that file.
 //
 // Who comes to others' jobs needs every right there (decisions/gate.md), or the one that a command takes which that
 // job's user is to run, from one of this host's addresses, as they were when the rules were read: the daemon sees such
-// an address.
+// an address, and this host itself only where there is none. Which one it sees is not known here: a command's right
+// is enough where that holds from more of them.
 //
 // Rules, and accounts with their groups, are read in threads. All else in the loop's thread.
 #pragma once
@@ -55,7 +57,8 @@ class GateRules {
     // or at once; no later than tools wait (tool_gate.h), of somebody else's jobs than the asker's twice as late.
     void judge(Question question, std::function<void(Result<Given>)> done);
 
-    // Is there a rule by which any user's tool might come from there? Without it nothing need be asked.
+    // Is there a rule, of the site's or perhaps of a user's, by which any user's tool might come from there? Without it
+    // nothing need be asked.
     bool may_anybody_come(const policy::Location &from) const {
         return policy_.may_anybody(policy::Action::observe, from);
     }
@@ -68,7 +71,10 @@ class GateRules {
     };
     void find(uid_t user, Found found);
     Result<Given> decide(const policy::Person &asker, const policy::Person &owner, const Question &question);
-    policy::Decision from_anywhere_here(policy::Request &request, std::optional<policy::Action> action) const;
+    policy::Decision decide_on_others(policy::Request &request, Given &given,
+                                      std::optional<policy::Action> action) const;
+    policy::Decision decide_on_own(const policy::Request &request) const;
+    void read_again_later();
     void use(Read read, bool was_asked_for);
     void read_again(bool was_asked_for);
 

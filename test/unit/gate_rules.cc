@@ -29,7 +29,8 @@ struct Fixture {
     std::unique_ptr<Log> log;
     std::unique_ptr<GateRules> rules;
 
-    explicit Fixture(const std::vector<std::string> &site) {
+    explicit Fixture(const std::vector<std::string> &site, policy::UserRules users = policy::UserRules::off,
+                     const std::vector<std::string> &addresses = {"10.99.0.1"}) {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         assert_true(made.ok());
         loop = std::move(*made);
@@ -45,15 +46,17 @@ struct Fixture {
             assert_true(rule.ok());
             parsed.push_back(*rule);
         }
-        read.policy = policy::Policy(std::move(parsed), policy::UserRules::off);
-        read.addresses.push_back(*policy::parse_address("10.99.0.1"));
+        read.policy = policy::Policy(std::move(parsed), users);
+        for (const auto &each : addresses)
+            read.addresses.push_back(*policy::parse_address(each));
         rules = std::make_unique<GateRules>(*loop, *log, std::move(read), "", nullptr);
     }
     ~Fixture() { ::unlink(log_file.c_str()); }
     // "everything", "action", or "refused".
-    std::string judge(std::optional<Action> action, uid_t asker = asks, uid_t owner = owns) {
+    std::string judge(std::optional<Action> action, uid_t asker = asks, uid_t owner = owns,
+                      const policy::Location &from = policy::Location::here()) {
         std::string said;
-        rules->judge({asker, owner, 77, "12.0", action}, [&said](const Result<GateRules::Given> &given) {
+        rules->judge({asker, owner, 77, "12.0", action, from}, [&said](const Result<GateRules::Given> &given) {
             said = !given ? "refused" : *given == GateRules::Given::everything ? "everything" : "action";
         });
         run_until(*loop, [&said] { return !said.empty(); });
@@ -98,8 +101,8 @@ void who_has_everything_visits(void **) {
 
 // At the level that a log has by default, and whatever else who comes has filled it with.
 void who_is_let_in_to_jobs_of_others_is_in_the_log(void **) {
-    Fixture f({"allow observe by 1 to jobs of 1 from here", "allow everything by 1 to jobs of 2 from here",
-               "allow observe by 1 to jobs of 3 from here"});
+    Fixture f({"allow observe by 1 to jobs of 1 from here", "allow everything by 1 to jobs of 2 from 10.99.0.1",
+               "allow observe by 1 to jobs of 3 from 10.99.0.1"});
     f.log->set_level(LogLevel::warning);
     for (int i = 0; i < 40; ++i)
         expect(f.judge(std::nullopt, asks, asks), "everything");
@@ -112,11 +115,48 @@ void who_is_let_in_to_jobs_of_others_is_in_the_log(void **) {
 }
 
 void the_first_rule_that_matches_counts(void **) {
-    Fixture f({"deny control by 1 to jobs of 2 from anywhere", "allow everything by 1 to jobs of anyone from here"});
+    Fixture f(
+        {"deny control by 1 to jobs of 2 from anywhere", "allow everything by 1 to jobs of anyone from 10.99.0.1"});
     expect(f.judge(std::nullopt), "refused");
     expect(f.judge(Action::observe), "action");
     expect(f.judge(Action::control), "refused");
     assert_non_null(strstr(f.last_line().c_str(), "FILE:1 \"deny control"));
+}
+
+// The daemons of others' jobs see an address of this host. A rule for "here" would send a tool to who refuses it, where
+// the job's user could have run the command.
+void from_here_gives_nothing_on_jobs_of_others(void **) {
+    const std::vector<std::string> rules = {"allow everything by 1 to jobs of 2 from here",
+                                            "allow observe by 1 to jobs of 2 from 10.99.0.0/16"};
+    Fixture f(rules);
+    expect(f.judge(std::nullopt), "refused");
+    expect(f.judge(Action::observe), "action");
+    expect(f.judge(Action::control), "refused");
+    Fixture alone(rules, policy::UserRules::off, {}); // this host has no address
+    expect(alone.judge(Action::observe), "everything");
+}
+
+// Which address the daemons see is not known here.
+void what_holds_from_more_addresses_is_taken(void **) {
+    Fixture f({"allow everything by 1 to jobs of 2 from 10.99.0.1", "allow observe by 1 to jobs of 2 from 10.99.0.2"},
+              policy::UserRules::off, {"10.99.0.1", "10.99.0.2"});
+    expect(f.judge(std::nullopt), "everything");
+    expect(f.judge(Action::observe), "action");
+    expect(f.judge(Action::control), "everything");
+}
+
+void users_may_let_their_own_tools_in_where_the_site_says_so(void **) {
+    const auto far = policy::Location::at(*policy::parse_address("10.1.2.3"));
+    const std::vector<std::string> rules = {"deny everything by anyone to jobs of anyone from 10.66.0.0/16"};
+    for (auto users : {policy::UserRules::off, policy::UserRules::tighten, policy::UserRules::loosen}) {
+        Fixture f(rules, users);
+        bool loosen = users == policy::UserRules::loosen;
+        assert_int_equal(f.rules->may_anybody_come(far), loosen);
+        expect(f.judge(std::nullopt, asks, asks, far), loosen ? "everything" : "refused");
+        expect(f.judge(std::nullopt, asks, asks, policy::Location::at(*policy::parse_address("10.66.0.1"))), "refused");
+        expect(f.judge(std::nullopt, asks, owns, far), "refused"); // the site's rules alone let others in
+        expect(f.judge(Action::observe, asks, owns, far), "refused");
+    }
 }
 
 void another_network_gives_nothing(void **) {
@@ -203,6 +243,9 @@ int main() {
         cmocka_unit_test(who_has_everything_visits),
         cmocka_unit_test(who_is_let_in_to_jobs_of_others_is_in_the_log),
         cmocka_unit_test(the_first_rule_that_matches_counts),
+        cmocka_unit_test(from_here_gives_nothing_on_jobs_of_others),
+        cmocka_unit_test(what_holds_from_more_addresses_is_taken),
+        cmocka_unit_test(users_may_let_their_own_tools_in_where_the_site_says_so),
         cmocka_unit_test(another_network_gives_nothing),
         cmocka_unit_test(who_is_not_known_gets_nothing),
         cmocka_unit_test(what_is_wrong_is_read_again),
