@@ -1,6 +1,7 @@
 // See others_jobs.h.
 #include "common/policy/others_jobs.h"
 
+#include "common/policy/unreachable.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
@@ -114,7 +115,9 @@ bool may_give(const Rule &rule, const OthersPair &pair, const Place &place) {
 }
 
 // The actions that the rules may give together to somebody to whom this one gives something; the most of them.
-std::uint8_t most_given(const std::vector<Rule> &rules, const Rule &rule, const std::vector<OthersPair> &pairs) {
+// Nothing: that takes more comparisons than are `left`.
+std::optional<std::uint8_t> most_given(const std::vector<Rule> &rules, const Rule &rule,
+                                       const std::vector<OthersPair> &pairs, std::size_t &left) {
     std::uint8_t most = 0;
     for (const auto &pair : pairs) {
         if (pair.is_of_root())
@@ -124,6 +127,9 @@ std::uint8_t most_given(const std::vector<Rule> &rules, const Rule &rule, const 
                 continue;
             std::uint8_t given = rule.actions;
             for (const auto &other : rules) {
+                left -= std::min(left, other.askers.size() * other.owners.size() + other.places.size());
+                if (left == 0)
+                    return std::nullopt;
                 if ((given | other.actions) != given && may_give(other, pair, place))
                     given |= other.actions;
             }
@@ -147,11 +153,20 @@ std::string names_of(std::uint8_t actions) {
 
 std::vector<Error> without_effect_on_others(const std::vector<Rule> &site) {
     std::vector<Error> found;
+    std::size_t left = most_comparisons;
     for (const auto &rule : site) {
         auto pairs = rule.allows ? pairs_of_others(rule) : std::vector<OthersPair>();
         if (pairs.empty())
             continue;
-        std::uint8_t given = most_given(site, rule, pairs);
+        auto told = most_given(site, rule, pairs, left);
+        if (!told) {
+            found.push_back(error(ErrorKind::limit,
+                                  "{}: it takes too long to find out whether this rule and those behind it give "
+                                  "anything on jobs of others: the rules name too many users, groups and networks",
+                                  rule.source.place));
+            return found;
+        }
+        std::uint8_t given = *told;
         if (given == every_action || (given != 0 && (rule.actions & by_commands) != 0))
             continue;
         bool of_root_alone =

@@ -60,8 +60,15 @@ struct Places {
     static Network all_ipv6() { return {{}, 0}; }
 };
 
-// Do the rules from `first` to `last` match all that `rule` does?
-bool cover(const Rule *first, const Rule *last, const Rule &rule) {
+// Takes from `left` what a comparison costs; false: there is not so much left.
+bool pay(std::size_t &left, std::size_t cost) {
+    left -= std::min(left, cost);
+    return left > 0;
+}
+constexpr std::size_t of_networks = 8; // one that is covered by parts of it is halved, and compared again
+
+// Do the rules from `first` to `last` match all that `rule` does? As long as there are comparisons `left`.
+bool cover(const Rule *first, const Rule *last, const Rule &rule, std::size_t &left) {
     Places places;
     places.add(rule.places);
     for (unsigned action = 1; action <= every_action; action <<= 1) {
@@ -71,8 +78,13 @@ bool cover(const Rule *first, const Rule *last, const Rule &rule) {
             for (const auto &owner : rule.owners) {
                 Places covered;
                 for (const Rule *before = first; before != last; ++before) {
-                    if ((before->actions & action) != 0 && has(*before, Pair{asker, owner}))
-                        covered.add(before->places);
+                    if (!pay(left, before->askers.size() * before->owners.size()))
+                        return false;
+                    if ((before->actions & action) == 0 || !has(*before, Pair{asker, owner}))
+                        continue;
+                    if (!pay(left, before->places.size() * (1 + of_networks * places.networks.size())))
+                        return false;
+                    covered.add(before->places);
                 }
                 if (!covered.cover(places))
                     return false;
@@ -98,8 +110,9 @@ std::vector<Rule> as_of(const std::vector<Rule> &rules, uid_t user) {
 
 } // namespace
 
-std::vector<Error> never_matching(const std::vector<Rule> &rules, std::optional<uid_t> file_of) {
+std::vector<Error> never_matching(const std::vector<Rule> &rules, std::optional<uid_t> file_of, std::size_t most) {
     std::vector<Error> found;
+    std::size_t left = most;
     const std::vector<Rule> known = file_of ? as_of(rules, *file_of) : rules;
     for (std::size_t i = 0; i < known.size(); ++i) {
         const Rule *first = known.data(), *rule = first + i;
@@ -111,9 +124,19 @@ std::vector<Error> never_matching(const std::vector<Rule> &rules, std::optional<
                                   place, *file_of));
             continue;
         }
-        if (!cover(first, rule, *rule))
+        bool hidden = cover(first, rule, *rule, left);
+        auto one = !hidden ? rule : std::find_if(first, rule, [&](const Rule &before) {
+            return cover(&before, &before + 1, *rule, left);
+        });
+        if (left == 0) {
+            found.push_back(error(ErrorKind::limit,
+                                  "{}: it takes too long to find out whether this rule and those behind it can ever "
+                                  "match: the rules before it name too many users, groups and networks",
+                                  place));
+            return found;
+        }
+        if (!hidden)
             continue;
-        auto one = std::find_if(first, rule, [&](const Rule &before) { return cover(&before, &before + 1, *rule); });
         found.push_back(error(ErrorKind::invalid, "{}: the rule can never match: {}", place,
                               one != rule ? fmt::format("{} decides before it whatever it could; change their order, "
                                                         "or remove it",

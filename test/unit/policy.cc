@@ -373,7 +373,8 @@ void what_is_wrong_closes(void **) {
     assert_int_equal(errors.size(), 1);
     assert_true(refuses(policy, "alice", "alice", "USER:2", "there is no such group"));
     assert_true(policy.decide({person("bob"), 1, Location::here(), person("bob"), "", Action::debug}).allowed);
-    errors = add_user_policy(policy, 1001, error(ErrorKind::denied, "USER: others may write this file"), "USER", names);
+    errors =
+        add_user_policy(policy, 1001, error(ErrorKind::invalid, "USER: others may write this file"), "USER", names);
     assert_int_equal(errors.size(), 1);
     assert_true(refuses(policy, "alice", "alice", "USER", "others may write"));
     // None is none.
@@ -759,6 +760,21 @@ void rules_are_bounded(void **) {
     assert_true(site.errors.empty());
     assert_int_equal(site.rules.size(), max_rules);
     assert_int_equal(never_matching(site.rules).size(), max_rules - 1);
+    // And what it takes to look at them: a user's file must not hold up who has it explained.
+    auto some = never_matching(site.rules, std::nullopt, 10'000);
+    assert_true(some.size() > 10 && some.size() < max_rules - 1);
+    assert_true(some.back().kind == ErrorKind::limit);
+    assert_non_null(std::strstr(some.back().text.c_str(), "it takes too long"));
+    std::string rule, many = "deny everything by ", groups;
+    for (unsigned i = 1; i <= 64; ++i) {
+        many += fmt::format("{}{}", i == 1 ? "" : ",", i);
+        groups += fmt::format("{}{}", i == 1 ? "" : ",", 1000 + i);
+    }
+    rule = many + " to jobs of " + groups + " from here";
+    site = load_site_policy(config(Lines(150, rule.c_str())), names);
+    assert_true(site.errors.empty());
+    assert_true(never_matching(site.rules).back().kind == ErrorKind::limit);
+    assert_true(without_effect_on_others(site.rules).size() <= site.rules.size());
     site = load_site_policy(config(Lines(10'000, one[0])), names);
     assert_int_equal(site.errors.size(), 1);
     assert_true(refuses(site.policy, "alice", "alice", "site:1001", "10000 rules, more than 1000"));

@@ -28,15 +28,18 @@ int check(const std::string &path) {
     std::vector<Error> errors = std::move(checked.errors);
     // The rules for tools: what is wrong with them keeps tools away, not jobs, so that check_config() leaves it.
     auto site = load_site_policy(checked.loaded, policy::SystemNames());
-    auto never = never_matching(site.rules);
-    for (const auto &more : {site.errors, never})
-        errors.insert(errors.end(), more.begin(), more.end());
+    errors.insert(errors.end(), site.errors.begin(), site.errors.end());
+    std::vector<Error> warnings;
+    for (const auto &one : never_matching(site.rules))
+        (one.kind == ErrorKind::limit ? warnings : errors).push_back(one); // what was not found out is no mistake
     for (const auto &error : errors)
         std::fprintf(stderr, "%s\n", error.text.c_str());
     if (site.errors.empty()) { // else the rest is another policy
-        for (const auto &one : without_effect_on_others(site.rules))
-            std::fprintf(stderr, "warning: %s\n", one.text.c_str());
+        auto idle = without_effect_on_others(site.rules);
+        warnings.insert(warnings.end(), idle.begin(), idle.end());
     }
+    for (const auto &one : warnings)
+        std::fprintf(stderr, "warning: %s\n", one.text.c_str());
     return errors.empty() ? exit_ok : exit_failure;
 }
 
@@ -125,6 +128,10 @@ int config_command(const Words &words) {
     if (man) {
         std::fputs(config_man_section().c_str(), stdout);
         return exit_ok;
+    }
+    if (parser.count("--check") > 0 && checked.empty()) {
+        complain("--check needs the name of a file (see pmixhost config --help)");
+        return exit_usage;
     }
     if (parser.count("--check") > 0)
         return check(checked);
