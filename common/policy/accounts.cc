@@ -107,9 +107,9 @@ Result<std::string> read_user_policy(const std::string &path, uid_t user) {
     if (!fd)
         return fd.failure();
     if (status.st_uid != user && status.st_uid != 0)
-        return error(ErrorKind::denied, "{}: belongs to uid {}, not to uid {} or root", path, status.st_uid, user);
+        return error(ErrorKind::invalid, "{}: belongs to uid {}, not to uid {} or root", path, status.st_uid, user);
     if (status.st_mode & (S_IWGRP | S_IWOTH))
-        return error(ErrorKind::denied, "{}: others may write this file; run chmod go-w {}", path, path);
+        return error(ErrorKind::invalid, "{}: others may write this file; run chmod go-w {}", path, path);
     return read_all(fd->get(), path, max_user_file_bytes);
 }
 

@@ -34,9 +34,9 @@ Result<Account> find_account(uid_t uid);
 
 // "HOME/.config/pmixhost/tools.policy"
 std::string user_policy_path(const std::string &home);
-// Reads it. Fails with not_found where there is none; with denied where it is neither the user's nor root's, or others
-// may write it; with invalid where it is no regular file; with limit where it is longer than max_user_file_bytes. Texts
-// begin with "PATH: ".
+// Reads it. Fails with not_found where there is none; with denied where this process may not read it; with invalid
+// where it is no regular file, neither the user's nor root's, or others may write it; with limit where it is longer
+// than max_user_file_bytes. Texts begin with "PATH: ".
 Result<std::string> read_user_policy(const std::string &path, uid_t user);
 
 // Under which other hosts may see this one: without those of the loopback network.

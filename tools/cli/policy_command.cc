@@ -213,11 +213,25 @@ struct Told {
     policy::Decision decision;
 };
 
+// Of own jobs: a tool that may not observe is not let in by the daemons, whatever else it may do
+// (server-glue/tool_access/step_tools.h).
+policy::Decision decide_on_own(const InForce &all, const policy::Request &request) {
+    auto decision = all.site.policy.decide(request);
+    policy::Request observing = request;
+    observing.action = policy::Action::observe;
+    auto refused = all.site.policy.decide(observing);
+    if (!decision.allowed || refused.allowed)
+        return decision;
+    refused.note = fmt::format("{} (\"{}\") allows {}, without effect: a tool that may not observe is not let in.",
+                               decision.by.place, decision.by.text, policy::name_of(request.action));
+    return refused;
+}
+
 Told decide_at(const InForce &all, policy::Request request, const Location &place) {
     request.from = place;
     bool is_own = request.asker.uid == request.owner.uid;
     return {place.text(),
-            is_own ? all.site.policy.decide(request) : policy::decide_on_others(all.of_site, all.site.policy, request)};
+            is_own ? decide_on_own(all, request) : policy::decide_on_others(all.of_site, all.site.policy, request)};
 }
 
 // For jobs of others, who is on this host is asked for an address of it. Which one a job's hosts see, they know alone;
