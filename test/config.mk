@@ -37,7 +37,7 @@ test_unit_local_run_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 EXTRA_test_unit_local_run_DEPENDENCIES = tools/pmixhost server-glue/pmixhostd \
 	plugins/local/backend_local.la
 # Runs tools/pmixhost of this build.
-test_unit_doctor_SOURCES = test/unit/doctor.cc tools/doctor/directory_checks.cc tools/doctor/network_checks.cc \
+test_unit_doctor_SOURCES = test/unit/doctor.cc tools/doctor/bounded_look.cc tools/doctor/directory_checks.cc tools/doctor/network_checks.cc \
 	tools/doctor/program_checks.cc tools/view/server_list.cc
 test_unit_doctor_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
 test_unit_doctor_LDADD = tools/librun.la $(PMIX_LIBS) $(CMOCKA_LIBS)

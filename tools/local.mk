@@ -11,7 +11,8 @@ tools_librun_files = \
 tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 
-tools_doctor_files = tools/doctor/host_checks.h tools/doctor/config_checks.cc \
+tools_doctor_files = tools/doctor/host_checks.h tools/doctor/bounded_look.h tools/doctor/bounded_look.cc \
+	tools/doctor/config_checks.cc \
 	tools/doctor/directory_checks.cc tools/doctor/network_checks.cc tools/doctor/program_checks.cc
 tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools/stacks/shown_text.cc \
 	tools/stacks/gdb_text.h tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.h tools/stacks/eu_stack_text.cc \

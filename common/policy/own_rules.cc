@@ -2,7 +2,6 @@
 #include "common/policy/own_rules.h"
 
 #include "common/policy/accounts.h"
-#include "common/policy/policy_load.h"
 
 #include <unistd.h>
 
@@ -19,6 +18,11 @@ static Person own_person(const Result<Account> &account) {
     return person;
 }
 
+bool needs_account(const SitePolicy &site, const Error &why) {
+    bool unknown = why.kind == ErrorKind::not_found;
+    return !site.rules.empty() || (site.policy.user_rules() != UserRules::off && !unknown);
+}
+
 OwnRules read_own_rules(const Settings &settings) {
     OwnRules out;
     SystemNames names;
@@ -32,9 +36,7 @@ OwnRules read_own_rules(const Settings &settings) {
     for (const auto &each : site.errors)
         note(each);
     auto account = find_account(::geteuid());
-    bool no_account = !account && account.failure().kind == ErrorKind::not_found; // as in containers
-    if (!account && (!site.rules.empty() || (site.policy.user_rules() != UserRules::off && !no_account))) {
-        // Nobody knows which rules are meant, or what the user's own say.
+    if (!account && needs_account(site, account.failure())) {
         note(account.failure());
         out.look_up_failed = true;
         site.policy = Policy::closed({account.failure().text, "tools.policy"});

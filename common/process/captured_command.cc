@@ -149,8 +149,11 @@ Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, c
     posix_spawn_file_actions_adddup2(&actions, err_to.get(), STDERR_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // a group of its own: killed with what it started
-    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes, 0); // a group of its own: killed with what it started
+    sigset_t none;                             // threads of ours block all signals
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
     auto own_words = words;
     auto own_environment = bounds.environment.value_or(std::vector<std::string>());
     auto argv = pointers_to(own_words), envp = pointers_to(own_environment);

@@ -3,12 +3,14 @@
 #include "common/check/finding.h"
 #include "common/process/captured_command.h"
 #include "common/process/topology.h"
+#include "tools/doctor/bounded_look.h"
 #include "tools/doctor/host_checks.h"
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <netinet/in.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -40,15 +42,34 @@ void a_finding_goes_through_a_line(void **) {
 }
 
 void ports_are_judged_by_how_many_are_free(void **) {
-    PortRange kernels{32768, 60999};
+    KernelPorts kernels{{32768, 60999}};
     assert_true(finding_of_ports({0, 0}, 0, kernels).level == Level::ok);
     assert_true(finding_of_ports({6000, 6100}, 101, kernels).level == Level::ok);
     assert_true(finding_of_ports({6000, 6100}, 0, kernels).level == Level::problem);
     assert_true(finding_of_ports({6000, 6100}, 3, std::nullopt).level == Level::warning);
     auto inside = finding_of_ports({40000, 40100}, 101, kernels);
     assert_true(inside.level == Level::warning);
-    assert_non_null(std::strstr(inside.cure.c_str(), "ip_local_reserved_ports=40000-40100"));
+    assert_non_null(
+        std::strstr(inside.cure.c_str(), "add 40000-40100 to the list in net.ipv4.ip_local_reserved_ports"));
     assert_true(finding_of_ports({60000, 61000}, 1001, kernels).level == Level::warning);
+    // What is reserved, the kernel gives to nobody.
+    for (const char *all : {"40000-40100", "5000,39990-40100,50000", "40000-40050,40051-40099,40100\n"})
+        assert_true(finding_of_ports({40000, 40100}, 101, KernelPorts{{32768, 60999}, all}).level == Level::ok);
+    for (const char *some : {"40000-40099", "40001-40100", "40000-40050,40052-40100", "8080", "x"})
+        assert_true(finding_of_ports({40000, 40100}, 101, KernelPorts{{32768, 60999}, some}).level == Level::warning);
+    assert_true(finding_of_ports({60000, 61000}, 1001, KernelPorts{{32768, 60999}, "60000-60999"}).level == Level::ok);
+}
+
+void what_hangs_is_a_finding(void **) {
+    bool hung = false;
+    auto quick = look_within(
+        "quick", std::chrono::seconds(60), [] { return Findings{fine("quick", "looked at")}; }, hung);
+    assert_true(quick.size() == 1 && quick[0].level == Level::ok && !hung);
+    auto never = std::make_shared<std::promise<void>>(); // which nobody keeps
+    auto slow = look_within(
+        "slow", std::chrono::milliseconds(20), [never] { return never->get_future().wait(), Findings(); }, hung);
+    assert_true(slow.size() == 1 && slow[0].level == Level::problem && hung);
+    assert_string_equal(slow[0].check.c_str(), "slow");
 }
 
 void room_is_judged_by_bytes_and_files(void **) {
@@ -279,6 +300,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_finding_goes_through_a_line),
         cmocka_unit_test(ports_are_judged_by_how_many_are_free),
+        cmocka_unit_test(what_hangs_is_a_finding),
         cmocka_unit_test(room_is_judged_by_bytes_and_files),
         cmocka_unit_test(debugging_is_judged_by_yama),
         cmocka_unit_test(libraries_are_compared),

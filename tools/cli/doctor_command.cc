@@ -4,7 +4,9 @@
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
 #include "tools/cli/parse.h"
+#include "tools/doctor/bounded_look.h"
 #include "tools/doctor/host_checks.h"
+#include "tools/terminal/interrupt.h"
 #include "tools/terminal/terminal.h"
 
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include <climits>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -32,25 +35,32 @@ std::string own_name() {
     return host;
 }
 
-Examined examine(const std::string &file) {
-    Patient patient;
-    patient.uid = ::geteuid();
-    patient.config_file = file;
-    patient.config = check_config(file, config_environment(environ));
+constexpr auto of_files = std::chrono::seconds(20), of_programs = std::chrono::seconds(90);
+
+// `hung`: see bounded_look.h.
+Examined examine(const std::string &file, bool &hung) {
+    auto patient = std::make_shared<Patient>();
+    patient->uid = ::geteuid();
+    patient->config_file = file.empty() ? file : std::filesystem::absolute(file).string();
+    patient->config = check_config(patient->config_file, config_environment(environ));
     Examined all{own_name(), {}};
     auto add = [&all](Findings more) {
         all.findings.insert(all.findings.end(), std::make_move_iterator(more.begin()),
                             std::make_move_iterator(more.end()));
     };
     ProgressLine progress("looking at " + all.host);
-    add(config_findings(patient));
-    add(policy_findings(patient));
-    add(directory_findings(patient));
-    add(network_findings(patient));
-    add(daemon_findings(patient));
+    auto look = [&](const char *what, std::chrono::seconds time, Findings (*find)(const Patient &)) {
+        add(look_within(
+            what, time, [find, owned = std::shared_ptr<const Patient>(patient)] { return find(*owned); }, hung));
+    };
+    add(config_findings(*patient));
+    look("policy", of_files, policy_findings);
+    look("directory", of_files, directory_findings);
+    add(network_findings(*patient));
+    look("daemon", of_programs, daemon_findings);
     add(topology_findings());
     add(debugging_findings());
-    add(plugin_findings());
+    add(plugin_findings(*patient));
     return all;
 }
 
@@ -123,7 +133,7 @@ Result<std::vector<Examined>> examine_job(const std::string &job, const std::str
     std::error_code failed;
     auto self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
     ProgressLine progress("looking at the hosts of the job");
-    std::string why;
+    await_interrupt();
     for (const auto &program : check_programs()) {
         std::vector<std::string> words{program, "--run-on", job, self, "doctor", "--json-lines"};
         if (!file.empty())
@@ -131,6 +141,7 @@ Result<std::vector<Examined>> examine_job(const std::string &job, const std::str
         CaptureBounds bounds;
         bounds.patience = patience;
         bounds.to_end = std::chrono::seconds(5);
+        bounds.stop = was_interrupted; // srun would stay as a step of the job
         auto said = capture_what_comes(words, bounds);
         if (said && !said->cut && said->code == no_such_job)
             continue;
@@ -229,6 +240,7 @@ int doctor_command(const Words &words) {
         return exit_ok;
     }
     std::vector<Examined> hosts;
+    bool hung = false;
     if (everywhere || parser.count("--job") > 0) {
         auto all = examine_job(job, file, std::chrono::seconds(patience));
         if (!all) {
@@ -237,7 +249,7 @@ int doctor_command(const Words &words) {
         }
         hosts = std::move(*all);
     } else {
-        hosts.push_back(examine(file));
+        hosts.push_back(examine(file, hung));
     }
     if (json_lines)
         show_lines(hosts[0]);
@@ -245,13 +257,16 @@ int doctor_command(const Words &words) {
         show_json(hosts, quiet);
     else
         show_text(hosts, quiet);
-    for (const auto &host : hosts) {
-        for (const auto &one : host.findings) {
-            if (one.level == Finding::Level::problem)
-                return exit_failure;
-        }
+    bool wrong = std::any_of(hosts.begin(), hosts.end(), [](const Examined &host) {
+        return std::any_of(host.findings.begin(), host.findings.end(),
+                           [](const Finding &one) { return one.level == Finding::Level::problem; });
+    });
+    int code = wrong ? exit_failure : exit_ok;
+    if (hung) { // what it holds, the end of the process could wait for
+        std::fflush(stdout);
+        ::_exit(code);
     }
-    return exit_ok;
+    return code;
 }
 
 } // namespace pmixhost

@@ -2,6 +2,7 @@
 #include "common/config/remedies.h"
 #include "common/policy/accounts.h"
 #include "common/policy/others_jobs.h"
+#include "common/policy/own_rules.h"
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
 #include "tools/doctor/host_checks.h"
@@ -22,10 +23,10 @@ Findings config_findings(const Patient &patient) {
                                                                  : "mend that line; pmixhost config --check FILE"));
     for (const auto &note : loaded.notes)
         all.push_back(doubtful("configuration", note, "pmixhost config --show"));
+    const std::string file = patient.config_file.empty() ? default_config_path() : patient.config_file;
     if (all.empty())
-        all.push_back(fine("configuration", ::access(default_config_path().c_str(), F_OK) == 0
-                                                ? default_config_path()
-                                                : "the defaults: there is no " + default_config_path()));
+        all.push_back(
+            fine("configuration", ::access(file.c_str(), F_OK) == 0 ? file : "the defaults: there is no " + file));
     auto names = loaded.settings.mpi_remedies;
     if (loaded.settings.modex_store == "shared") // which overrides it
         std::erase(names, remedy_pmix_store.name);
@@ -61,6 +62,10 @@ Findings policy_findings(const Patient &patient) {
         all.push_back(doubtful("policy", one.text, "allow everything from an address, or take it out"));
     std::size_t own = 0;
     auto account = policy::find_account(patient.uid);
+    if (!account && policy::needs_account(site, account.failure()))
+        all.push_back(wrong(
+            "policy", account.failure().text + "; until then every tool is refused",
+            fmt::format("getent passwd {} on this host: what users are known by (sssd, /etc/passwd)", patient.uid)));
     if (account && loaded.settings.tools_user_policy != "off") {
         std::string path = policy::user_policy_path(account->home);
         auto content = policy::read_user_policy(path, patient.uid);

@@ -27,7 +27,7 @@ Findings daemon_findings(const Patient &patient);    // pmixhostd, its backends,
 Findings topology_findings();
 Findings debugging_findings(); // for `pmixhost debug` and `pmixhost stacks`
 // What the programs of plugins find, `pmixhost-check-NAME` where pmixhostd is.
-Findings plugin_findings();
+Findings plugin_findings(const Patient &patient);
 
 // The programs of plugins, as paths.
 std::vector<std::string> check_programs();
@@ -39,8 +39,15 @@ struct Room {
 };
 Finding finding_of_room(const std::string &check, const std::string &path, const Room &room);
 
-// `free` of the `ports` could be had. `kernels`: those that the kernel gives to whoever asks for any.
-Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optional<PortRange> &kernels);
+// Ports that the kernel gives to whoever asks for any: a range, but for those that are reserved (ip-sysctl of Linux).
+struct KernelPorts {
+    PortRange range;
+    std::string reserved = ""; // as "6000-6100,8080"
+    // Of that range, does it give one to anybody?
+    bool gives(const PortRange &ports) const;
+};
+// `free` of the `ports` could be had. `kernels`: nothing where it cannot be told.
+Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optional<KernelPorts> &kernels);
 
 // `scope`: kernel.yama.ptrace_scope, 0 where there is no Yama. `debugger`: its path; empty where there is none.
 Finding finding_of_debugging(unsigned scope, const std::string &debugger);

@@ -1,6 +1,7 @@
 // The ports and interfaces of the daemons, as `pmixhost doctor` sees them. See host_checks.h.
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/text/take_until.h"
 #include "tools/doctor/host_checks.h"
 
 #include <algorithm>
@@ -29,12 +30,14 @@ bool is_free(std::uint16_t port) {
            ::listen(fd.get(), 1) == 0;
 }
 
-std::optional<PortRange> ports_of_kernel() {
+std::optional<KernelPorts> ports_of_kernel() {
     auto text = read_small_file("/proc/sys/net/ipv4/ip_local_port_range");
     unsigned first = 0, last = 0;
     if (!text || std::sscanf(text->c_str(), "%u %u", &first, &last) != 2)
         return std::nullopt;
-    return PortRange{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)};
+    auto reserved = read_small_file("/proc/sys/net/ipv4/ip_local_reserved_ports");
+    return KernelPorts{{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)},
+                       reserved ? *reserved : std::string()};
 }
 
 std::set<std::string> interfaces_that_are_up() {
@@ -67,7 +70,21 @@ Finding finding_of_interfaces(const std::vector<std::string> &named) {
 
 } // namespace
 
-Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optional<PortRange> &kernels) {
+bool KernelPorts::gives(const PortRange &ports) const {
+    unsigned next = std::max(ports.first, range.first); // the first of them that is not known to be reserved
+    const unsigned last = std::min(ports.last, range.last);
+    for (std::string_view rest = reserved; !rest.empty() && next <= last;) { // in order, as the kernel writes them
+        std::string one(take_until(rest, ','));
+        unsigned begin = 0, end = 0;
+        int numbers = std::sscanf(one.c_str(), "%u-%u", &begin, &end);
+        if (numbers < 1 || begin > next)
+            break;
+        next = std::max(next, (numbers == 2 ? end : begin) + 1);
+    }
+    return next <= last;
+}
+
+Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optional<KernelPorts> &kernels) {
     if (ports.first == 0)
         return fine("ports", "any that is free");
     unsigned all = static_cast<unsigned>(ports.last - ports.first) + 1;
@@ -81,11 +98,13 @@ Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optio
         return doubtful("ports", text,
                         "each step on this host takes one, and an allocation up to two more: widen "
                         "transport.ports in pmixhost.conf");
-    if (kernels && ports.first <= kernels->last && kernels->first <= ports.last)
+    if (kernels && kernels->gives(ports))
         return doubtful("ports",
                         fmt::format("transport.ports {} lies in the ports that the kernel gives to anybody ({}-{})",
-                                    range, kernels->first, kernels->last),
-                        fmt::format("sysctl net.ipv4.ip_local_reserved_ports={}, or ports outside of these", range));
+                                    range, kernels->range.first, kernels->range.last),
+                        fmt::format("add {} to the list in net.ipv4.ip_local_reserved_ports (sysctl), or name ports "
+                                    "outside of these",
+                                    range));
     return fine("ports", text);
 }
 

@@ -220,10 +220,13 @@ std::vector<std::string> check_programs() {
     return {found.begin(), found.end()};
 }
 
-Findings plugin_findings() {
+Findings plugin_findings(const Patient &patient) {
     Findings all;
     for (const auto &program : check_programs()) {
-        auto said = run_captured({program}, plugin_patience);
+        std::vector<std::string> words = {program};
+        if (!patient.config_file.empty())
+            words.insert(words.end(), {"--file", patient.config_file});
+        auto said = run_captured(words, plugin_patience);
         std::string why = !said ? said.failure().text : said->code != 0 ? one_line(said->err, 300) : std::string();
         if (!said || said->code != 0)
             all.push_back(

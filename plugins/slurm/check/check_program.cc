@@ -1,7 +1,8 @@
 // pmixhost-check-slurm: what `pmixhost doctor` knows of Slurm (contrib/doc/decisions/doctor.md). It runs Slurm's
 // commands and is not linked with its library, so that it can tell when that is another one.
 //
-//   pmixhost-check-slurm                        writes findings, a line each (common/check/finding.h)
+//   pmixhost-check-slurm [--file FILE]          writes findings, a line each (common/check/finding.h); FILE is judged
+//                                               in place of the installed pmixhost.conf
 //   pmixhost-check-slurm --run-on JOB WORD ...  becomes an srun that runs these words once on each host of the job;
 //                                               JOB empty: the allocation that this runs in. Exit code 3: none. Its
 //                                               first line says on how many hosts: {"hosts": N}
@@ -43,11 +44,13 @@ void tell(const Findings &findings) {
         tell(one);
 }
 
+// So that Slurm's commands write times as controller_config.h reads them.
 std::vector<std::string> in_utc() {
     std::vector<std::string> environment;
     for (char **variable = environ; *variable; ++variable) {
-        if (std::strncmp(*variable, "TZ=", 3) != 0)
-            environment.emplace_back(*variable);
+        std::string_view one = *variable;
+        if (!one.starts_with("TZ=") && !one.starts_with("SLURM_TIME_FORMAT="))
+            environment.emplace_back(one);
     }
     environment.emplace_back("TZ=UTC");
     return environment;
@@ -57,13 +60,16 @@ std::string first_line(const std::string &text) {
     return printable(std::string_view(text).substr(0, text.find('\n')), 300);
 }
 
-// Whether there is a Slurm on this host. `version` becomes its own: what srun and slurmstepd load plugins as.
-bool has_slurm(std::string &version) {
+// The version of this host's Slurm: what srun and slurmstepd load plugins as. not_found: there is none. Each command of
+// Slurm reads slurm.conf first, and so fails without.
+Result<std::string> version_here() {
     auto said = run_captured({"scontrol", "--version"}, patience);
-    if (!said || said->code != 0)
-        return false;
-    version = plain_version(said->out);
-    return true;
+    if (!said)
+        return said.failure();
+    if (said->code != 0)
+        return error(ErrorKind::system, "scontrol --version ended with exit code {}: {}", said->code,
+                     first_line(said->err));
+    return plain_version(said->out);
 }
 
 Findings plugin_findings(const std::vector<std::string> &directories, const std::string &version) {
@@ -150,21 +156,26 @@ Finding topology_finding(const ControllerConfig &config, const Settings &setting
                                     own.parent_path() / "pmixhost-topology", settings);
 }
 
-int check() {
-    std::string version;
-    if (!has_slurm(version)) {
+// `file`: of the configuration; empty: the installed one.
+int check(const std::string &file) {
+    auto found = version_here();
+    if (!found && found.failure().kind == ErrorKind::not_found) {
         tell(fine("slurm", "not on this host: there is no scontrol in PATH"));
         return 0;
     }
+    if (!found)
+        tell(wrong("slurm", found.failure().text,
+                   "slurm.conf of this host, or what it is fetched from; ldd $(command -v scontrol)"));
+    std::string version = found ? *found : std::string();
     std::time_t before = std::time(nullptr);
     auto said = run_captured({"scontrol", "show", "config"}, patience, in_utc());
     std::time_t after = std::time(nullptr);
-    auto settings = check_config({}, {}).loaded.settings;
+    auto settings = check_config(file, {}).loaded.settings;
     bool answered = said && said->code == 0;
     ControllerConfig config = answered ? parse_controller_config(said->out) : ControllerConfig();
-    if (answered)
+    if (answered && found)
         tell(fine("slurm", fmt::format("{}; the controller has {}", version, config["SLURM_VERSION"])));
-    else
+    else if (found)
         tell(wrong("slurm", "the controller does not answer: " + (said ? first_line(said->err) : said.failure().text),
                    "scontrol ping; then munge on this host, slurm.conf, and slurmctld"));
     auto directories = plugin_directories(config);
@@ -237,7 +248,9 @@ int main(int argc, char **argv) {
     using namespace pmixhost::slurm;
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     if (words.empty())
-        return check();
+        return check({});
+    if (words.size() == 2 && words[0] == "--file")
+        return check(words[1]);
     if (words.size() >= 3 && words[0] == "--run-on")
         return run_on(words[1], {words.begin() + 2, words.end()}, "--input=none", true);
     if (words.size() >= 3 && words[0] == "--talk-to")
