@@ -51,7 +51,7 @@ common_libcommon_files = \
 	common/process/topology_file.h common/process/topology_file.cc \
 	common/process/program_beside.h common/process/program_beside.cc \
 	common/process/program_look.h common/process/program_look.cc \
-	common/base/hurry.h common/base/hurry.cc common/base/unique_fd.h \
+	common/base/hurry.h common/base/hurry.cc common/base/no_room.h common/base/unique_fd.h \
 	common/transport/authenticator.h common/transport/authenticator.cc \
 	common/transport/credential.h common/transport/credential.cc \
 	common/transport/invitation.h common/transport/invitation.cc \

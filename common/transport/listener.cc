@@ -1,6 +1,8 @@
 // See listener.h.
 #include "common/transport/listener.h"
 
+#include "common/base/no_room.h"
+
 #include <cerrno>
 #include <netinet/in.h>
 #include <sys/random.h>
@@ -77,7 +79,7 @@ void Listener::watch(EventLoop &loop) {
         for (int i = 0; i < batch; ++i) {
             PeerAddress from;
             UniqueFd peer = accept_from(fd_.get(), from);
-            if (!peer && (errno == EMFILE || errno == ENFILE)) {
+            if (!peer && is_no_room(errno)) {
                 // No descriptor is free: look again later, rather than be woken for ever.
                 watch_ = loop.after(std::chrono::milliseconds(100), [this, &loop] { watch(loop); });
                 return;

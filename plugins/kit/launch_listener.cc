@@ -1,6 +1,7 @@
 // See launch_listener.h.
 #include "plugins/kit/launch_listener.h"
 
+#include "common/base/no_room.h"
 #include "common/start/spawn_channel.h"
 #include "plugins/kit/unproved_note.h"
 
@@ -125,7 +126,7 @@ void LaunchListener::end_holder() {
 void LaunchListener::accept() {
     for (int i = 0; i < batch; ++i) {
         auto connection = listener_.accept();
-        if (!connection && (errno == EMFILE || errno == ENFILE)) {
+        if (!connection && is_no_room(errno)) {
             if (auto gone = strangers_.evict())
                 visitors_.erase(*gone);
             else

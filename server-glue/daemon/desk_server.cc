@@ -1,6 +1,7 @@
 // See desk_server.h.
 #include "server-glue/daemon/desk_server.h"
 
+#include "common/base/no_room.h"
 #include "common/base/random_bytes.h"
 #include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/rendezvous_files.h"
@@ -187,7 +188,7 @@ void DeskServer::accept() {
     for (int i = 0; i < accepts_at_once; ++i) {
         UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            if (is_no_room(errno))
                 watch_ = start_.loop.after(look_again, [this] { watch_tools(); });
             return;
         }

@@ -2,6 +2,7 @@
 #include "server-glue/gate/gate_server.h"
 
 #include "common/base/fd_pair.h"
+#include "common/base/no_room.h"
 #include "common/rendezvous/desk_word.h"
 #include "common/text/printable.h"
 #include "server-glue/gate/desk_channel.h"
@@ -232,7 +233,7 @@ void GateServer::accept() {
     for (int i = 0; i < tools_in_a_turn; ++i) {
         UniqueFd fd(::accept4(start_.listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            if (is_no_room(errno))
                 watch_ = start_.loop.after(look_again_in, [this] { watch_tools(); });
             return;
         }

@@ -1,6 +1,7 @@
 // See remote_door.h.
 #include "server-glue/gate/remote_door.h"
 
+#include "common/base/no_room.h"
 #include "common/transport/keep_alive.h"
 #include "server-glue/guard/hello_peek.h"
 
@@ -44,7 +45,7 @@ void RemoteDoor::accept(Listener &listener) {
             take_in(std::move(fd), from);
             continue;
         }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+        if (is_no_room(errno))
             listener.watch = loop_.after(no_descriptor_again, [this, &listener] { watch_listener(listener); });
         if (errno != ECONNABORTED && errno != EINTR)
             return;

@@ -1,6 +1,7 @@
 // See visit_door.h.
 #include "server-glue/gate/visit_door.h"
 
+#include "common/base/no_room.h"
 #include "common/rendezvous/desk_word.h"
 #include "server-glue/gate/desk_channel.h"
 
@@ -70,7 +71,7 @@ void VisitDoor::accept() {
     for (int i = 0; i < accepts_at_once; ++i) {
         UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            if (is_no_room(errno))
                 watch_ = loop_.after(without_descriptor_again, [this] { watch_listener(); });
             return;
         }

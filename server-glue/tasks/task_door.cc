@@ -2,6 +2,7 @@
 #include "server-glue/tasks/task_door.h"
 
 #include "common/base/hurry.h"
+#include "common/base/no_room.h"
 #include "common/peer/peer_process.h"
 #include "common/process/descriptor_message.h"
 #include "common/process/exec_stop.h"
@@ -59,7 +60,7 @@ TaskDoor::~TaskDoor() {
 void TaskDoor::accept() {
     for (int i = 0; i < batch; ++i) {
         UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!peer && (errno == EMFILE || errno == ENFILE)) {
+        if (!peer && is_no_room(errno)) {
             if (make_room())
                 continue;
             // No descriptor is free: look again later, rather than be woken for ever.

@@ -1,6 +1,7 @@
 // See contact_socket.h.
 #include "plugins/slurm/backend/contact_socket.h"
 
+#include "common/base/no_room.h"
 #include "common/transport/secret_box.h"
 
 #include <algorithm>
@@ -214,7 +215,7 @@ Result<std::unique_ptr<ContactSocket>> ContactSocket::open(EventLoop &loop, Log 
 
 void ContactSocket::accept() {
     UniqueFd fd(::accept4(socket_.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd && (errno == EMFILE || errno == ENFILE)) // look again later, rather than be woken for ever
+    if (!fd && is_no_room(errno)) // look again later, rather than be woken for ever
         watch_ = loop_.after(100ms, [this] { watch(); });
     if (!fd)
         return;
