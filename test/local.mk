@@ -311,7 +311,8 @@ test_bench_bench_launch_parts = \
 	common/transport/mesh_listening.cc common/wire/wire_version.cc plugins/kit/contact_sender.cc \
 	server-glue/cross_job/session_relay.cc server-glue/cross_job/step_finder.cc \
 	server-glue/daemon/central_server.cc server-glue/daemon/launcher_server.cc server-glue/library/convert.cc \
-	server-glue/spawn/debugger_daemons.cc server-glue/spawn/plan_spawn.cc server-glue/spawn/spawn_directives.cc \
+	server-glue/spawn/debugger_daemons.cc server-glue/spawn/place_wish.cc server-glue/spawn/plan_spawn.cc \
+	server-glue/spawn/spawn_directives.cc \
 	server-glue/iof/held_output.cc server-glue/spawn/spawn_service.cc server-glue/spawn/spawn_wishes.cc
 test_bench_bench_launch_CPPFLAGS = -iquote $(top_srcdir)/test/bench/simulated $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(NETTLE_CFLAGS)
 test_bench_bench_launch_LDADD = $(FMT_LIBS) $(NETTLE_LIBS) $(PMIX_LIBS)

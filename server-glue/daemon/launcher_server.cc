@@ -2,6 +2,7 @@
 #include "server-glue/daemon/launcher_server.h"
 #include "common/job/rank_runs.h"
 #include "common/text/printable.h"
+#include "server-glue/spawn/place_wish.h"
 #include "server-glue/spawn/plan_spawn.h"
 
 #include "server-glue/library/convert.h"
@@ -122,8 +123,10 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
     auto limit = starter_patience;
     if (settings_.spawn_timeout.count() > 0)
         limit = std::min(limit, settings_.spawn_timeout);
+    if (std::uint64_t seconds = start_limit_of(request); seconds > 0)
+        limit = std::min<std::chrono::milliseconds>(limit, std::chrono::seconds(seconds));
     std::uint64_t number = next_early_++;
-    early_[number] = {step, from, std::move(request)};
+    early_[number] = {step, from, std::move(request), loop_.now()};
     starters_.run(
         "starter " + allocation, loop_.now() + limit,
         [make = calls_.make_starter, allocation] { return make(allocation); },
@@ -136,6 +139,7 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
             if (made && !there.starter)
                 there.starter = std::move(*made);
             if (there.starter) {
+                take_from_start_limit(early.request, loop_.now() - early.since);
                 if (!start(early.step, early.from, std::move(early.request)))
                     leave(allocation);
                 return;

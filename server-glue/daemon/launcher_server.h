@@ -78,6 +78,7 @@ class LauncherServer {
         StepId step = 0;
         HostIndex from = 0;
         wire::SpawnRequest request;
+        TimePoint since;
     };
     struct Place {
         std::shared_ptr<JobStarter> starter; // once it was made

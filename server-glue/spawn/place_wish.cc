@@ -123,10 +123,11 @@ std::uint64_t start_limit_of(const wire::SpawnRequest &request) {
     return found == request.directives.end() ? 0 : std::min(found->number, most);
 }
 
-void set_start_limit(wire::SpawnRequest &request, std::uint64_t seconds) {
+void take_from_start_limit(wire::SpawnRequest &request, std::chrono::nanoseconds waited) {
+    auto gone = std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(waited).count(), 0);
     for (auto &directive : request.directives) {
-        if (is_start_limit(directive))
-            directive.number = seconds;
+        if (is_start_limit(directive) && directive.number > 0)
+            directive.number -= std::min(directive.number - 1, static_cast<std::uint64_t>(gone));
     }
 }
 

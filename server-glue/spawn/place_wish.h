@@ -29,8 +29,8 @@ bool requires_place(const wire::SpawnRequest &request);
 
 // PMIX_TIMEOUT or PMIX_SPAWN_TIMEOUT, in seconds; 0: no limit is said.
 std::uint64_t start_limit_of(const wire::SpawnRequest &request);
-// Sets it where there is one.
-void set_start_limit(wire::SpawnRequest &request, std::uint64_t seconds);
+// Where there is one: so much of it has been waited already. At least a second is left.
+void take_from_start_limit(wire::SpawnRequest &request, std::chrono::nanoseconds waited);
 // PMIX_NOHUP, for any part of it.
 bool says_nohup(const wire::SpawnRequest &request);
 

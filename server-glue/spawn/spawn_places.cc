@@ -104,11 +104,7 @@ void SpawnPlaces::on_answer(std::uint64_t id, Result<RmAllocated> outcome) {
     Stay stay = enter(*outcome, waiting.is_new);
     if (context_.ending)
         return;
-    if (waiting.seconds > 0) {
-        auto spent = std::chrono::duration_cast<std::chrono::seconds>(context_.now() - waiting.began).count();
-        auto gone = static_cast<std::uint64_t>(std::max<std::int64_t>(spent, 0));
-        set_start_limit(waiting.request, gone < waiting.seconds ? waiting.seconds - gone : 1);
-    }
+    take_from_start_limit(waiting.request, context_.now() - waiting.began);
     waiting.request.allocation = outcome->allocation;
     waiting.request.gives_back = waiting.is_new ? 1 : 0;
     waiting.then(PMIX_SUCCESS, std::move(stay), std::move(waiting.request));

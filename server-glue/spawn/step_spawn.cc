@@ -157,8 +157,9 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     if (!context_.may(caller, policy::Action::debug))
         return reply(PMIX_ERR_NO_PERMISSIONS, {});
     auto held = std::make_shared<std::pair<wire::SpawnRequest, SpawnAnswer>>(std::move(request), std::move(reply));
-    find_target(*target, held->first, [this, held, lasts](pmix_status_t status, auto targets) {
+    find_target(*target, held->first, [this, held, lasts, since = context_.now()](pmix_status_t status, auto targets) {
         auto &[waiting, answer] = *held;
+        take_from_start_limit(waiting, context_.now() - since);
         if (status == PMIX_SUCCESS && targets.empty())
             status = PMIX_ERR_NOT_FOUND;
         if (status != PMIX_SUCCESS || context_.ending)

@@ -111,8 +111,15 @@ void the_limit_of_the_start_is_said_in_two_ways(void **) {
     assert_int_equal(start_limit_of(ask({number(PMIX_TIMEOUT, 5)})), 5);
     auto request = ask({number(PMIX_SPAWN_TIMEOUT, 7), text(PMIX_HOST, "n1")});
     assert_int_equal(start_limit_of(request), 7);
-    set_start_limit(request, 3);
-    assert_int_equal(start_limit_of(request), 3);
+    take_from_start_limit(request, std::chrono::milliseconds(3999));
+    assert_int_equal(start_limit_of(request), 4);
+    take_from_start_limit(request, std::chrono::seconds(-1));
+    assert_int_equal(start_limit_of(request), 4);
+    take_from_start_limit(request, std::chrono::seconds(100));
+    assert_int_equal(start_limit_of(request), 1); // none would be no limit
+    auto without = ask({text(PMIX_HOST, "n1")});
+    take_from_start_limit(without, std::chrono::seconds(1));
+    assert_int_equal(start_limit_of(without), 0);
     assert_int_equal(start_limit_of(ask({number(PMIX_TIMEOUT, UINT64_MAX)})), 366 * 86'400);
 }
 
