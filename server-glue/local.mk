@@ -215,6 +215,7 @@ server_glue_libmended_la_SOURCES = \
 	server-glue/library/connected_server.h server-glue/library/connected_server.c \
 	server-glue/library/default_output.h server-glue/library/default_output.c \
 	server-glue/library/iof_deregistration.h server-glue/library/iof_deregistration.c \
+	server-glue/library/refused_pull.h server-glue/library/refused_pull.c \
 	server-glue/library/pmix_internals.h server-glue/library/internals/include/pmix_server.h
 PMIX_INTERNALS_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS) -I$(top_srcdir)/server-glue/library/internals
 server_glue_libmended_la_CPPFLAGS = $(PMIX_INTERNALS_CPPFLAGS)

@@ -144,12 +144,14 @@ struct ForwardedOutput {
     Bytes nspace;
     std::uint32_t host = 0;
     Bytes source;
+    std::uint64_t before = 0;
     std::vector<OutputPiece> pieces;
     static constexpr void fields(auto &&field) {
         field(&ForwardedOutput::id, "id", "chosen by the asking daemon; the session puts its own");
         field(&ForwardedOutput::nspace, "nspace", "of the job that spawned it");
         field(&ForwardedOutput::host, "host", "the one of that job by which it was spawned");
         field(&ForwardedOutput::source, "source", "namespace of the spawned job; the session fills it in");
+        field(&ForwardedOutput::before, "before", "pieces that were taken before: what comes again is known by it");
         field(&ForwardedOutput::pieces, "pieces", "in order for each stream");
     }
 };

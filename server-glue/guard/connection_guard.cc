@@ -1,6 +1,7 @@
 // See connection_guard.h.
 #include "server-glue/guard/connection_guard.h"
 
+#include "common/base/no_room.h"
 #include "common/text/printable.h"
 #include "server-glue/guard/closed_connections.h"
 #include "server-glue/guard/hello_peek.h"
@@ -69,7 +70,7 @@ void ConnectionGuard::accept() {
             judge(std::move(fd));
             continue;
         }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+        if (is_no_room(errno))
             listener_watch_ = loop_.after(look_again, [this] { watch_listener(); });
         if (errno != ECONNABORTED && errno != EINTR)
             return;
@@ -189,6 +190,11 @@ std::size_t ConnectionGuard::unsent(int number) {
     if (::poll(&writable, 1, 0) == 0)
         return SIZE_MAX; // then the library may hold any amount that it could not write
     return ioctl(number, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+std::size_t ConnectionGuard::unsent_to(const std::string &nspace, Rank rank) const {
+    auto given = given_.find({nspace, rank});
+    return given != given_.end() && is_here(given->second) ? unsent(given->second.number) : 0;
 }
 
 // Has the library not closed it yet?

@@ -73,6 +73,9 @@ class ConnectionGuard {
     // Precondition: the origin is relayed. A tool that is on another host, whose connection this process relays.
     // Whose it is has been proved. It is judged as any tool, by what it says and by the rules.
     void admit_relayed(UniqueFd connection, ToolOrigin origin);
+    // What the library has written to that process of the job and the process has not read; SIZE_MAX: so much that the
+    // library may hold any amount beside it. 0 where nobody knows a connection of it.
+    std::size_t unsent_to(const std::string &nspace, Rank rank) const;
 
   private:
     struct Waiting {

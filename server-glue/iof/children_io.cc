@@ -46,7 +46,7 @@ void ChildrenIo::runs(const Bytes &nspace, const Process &spawner, std::uint8_t 
     }
     child.spawner_gone = spawner.nspace == context_.step.nspace && ended_.contains(spawner.rank);
     if (child.spawner_gone)
-        end_input(nspace);
+        end_input(nspace, child);
     gate_->note_child(nspace);
 }
 
@@ -132,13 +132,18 @@ void ChildrenIo::deliver(Children::iterator entry, wire::ForwardedOutput message
         if (!known || (child.channels & output & piece.channel) == 0 || piece.rank > PMIX_RANK_VALID)
             return answer(message.id, PMIX_ERR_BAD_PARAM);
     }
+    // It was given, and the session went before the answer had come there.
+    if (child.given > message.before)
+        message.pieces.erase(message.pieces.begin(),
+                             message.pieces.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(
+                                                          child.given - message.before, message.pieces.size())));
+    child.given = std::max(child.given, message.before) + message.pieces.size();
     auto rest = std::make_shared<std::size_t>(message.pieces.size() + 1);
-    auto done = [this, rest, is_tool, id = message.id, session = sessions_](pmix_status_t) {
+    auto reader = is_tool ? std::nullopt : std::optional(child.spawner.rank);
+    auto done = [this, rest, reader, id = message.id, session = sessions_](pmix_status_t) {
         if (--*rest > 0 || session != sessions_)
             return;
-        if (!is_tool)
-            return answer(id, PMIX_SUCCESS);
-        queued_.push_back(id);
+        queued_.push_back({id, reader});
         if (pace_.next_time() == TimePoint::max())
             go_on();
     };
@@ -150,11 +155,22 @@ void ChildrenIo::deliver(Children::iterator entry, wire::ForwardedOutput message
     done(PMIX_SUCCESS);
 }
 
+// A process that does not read, such as one that is stopped, holds up its own children; a tool those of all tools, for
+// it may have pulled what is for another.
 void ChildrenIo::go_on() {
-    if (!pace_.go(context_.now()))
-        return;
-    for (std::uint64_t id : std::exchange(queued_, {}))
-        answer(id, PMIX_SUCCESS);
+    std::size_t most = 0;
+    for (const auto &each : std::exchange(queued_, {})) {
+        std::size_t unsent = each.reader && context_.library
+                                 ? context_.library->unsent_to(context_.step.nspace, *each.reader)
+                                 : tools_.most_unsent();
+        if (unsent <= ToolPace::much_unsent) {
+            answer(each.id, PMIX_SUCCESS);
+        } else {
+            queued_.push_back(each);
+            most = std::max(most, unsent);
+        }
+    }
+    pace_.go(context_.now(), most);
 }
 
 void ChildrenIo::on_time(TimePoint now) {
@@ -174,16 +190,48 @@ void ChildrenIo::on_process_gone(Rank rank, std::optional<int>) {
         if (child.spawner.nspace != context_.step.nspace || child.spawner.rank != rank || child.spawner_gone)
             continue;
         child.spawner_gone = true;
-        end_input(nspace);
+        end_input(nspace, child);
     }
 }
 
-// Nobody writes to them any more.
-void ChildrenIo::end_input(const Bytes &nspace) {
+// Nobody writes to them any more: that is told behind what has been pushed, however much it is.
+void ChildrenIo::end_input(const Bytes &nspace, Child &child) {
+    child.input_ends = (child.channels & wire::stdin_channel) != 0;
+    tell_end_of_input(nspace, child);
+}
+
+// A session that goes before it is taken may have told nobody, so the next one is asked to.
+void ChildrenIo::tell_end_of_input(const Bytes &nspace, Child &child) {
+    if (!child.input_ends || child.end_is_told || !child.pushes.empty())
+        return;
+    child.end_is_told = true;
     PushAsk end;
     end.targets.push_back({nspace, PMIX_RANK_WILDCARD, true});
     end.end = true;
-    push(std::move(end));
+    end.reply = StatusReply(
+        [this, nspace](pmix_status_t status) {
+            auto told = children_.find(nspace);
+            bool nobody = status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH;
+            if (told != children_.end() && !nobody)
+                told->second.input_ends = false;
+        },
+        PMIX_ERR_LOST_CONNECTION);
+    child.pushes.push_back(std::move(end));
+    push_next(nspace, child);
+}
+
+void ChildrenIo::on_session_here() {
+    for (auto &[nspace, child] : children_) {
+        child.end_is_told = false;
+        tell_end_of_input(nspace, child);
+    }
+}
+
+// Of a job that has not ended.
+bool ChildrenIo::has_unsent() {
+    return std::any_of(children_.begin(), children_.end(), [](const auto &entry) {
+        return entry.second.input_ends && entry.second.until == TimePoint::max();
+    });
 }
 
 // --- input ------------------------------------------------------------------------------------------
@@ -197,6 +245,8 @@ void ChildrenIo::push(PushAsk ask) {
         return ask.reply(PMIX_ERR_NOT_FOUND);
     if ((child->second.channels & wire::stdin_channel) == 0)
         return ask.reply(PMIX_ERR_NOT_SUPPORTED);
+    if (child->second.input_ends)
+        return ask.reply(PMIX_ERR_IOF_COMPLETE);
     std::size_t waits = 0;
     for (const auto &other : child->second.pushes)
         waits += other.bytes.size();
@@ -236,6 +286,7 @@ void ChildrenIo::on_pushed(const wire::ForwardedInputTaken &reply) {
     PushAsk done = std::move(child->second.pushes.front());
     child->second.pushes.pop_front();
     push_next(child->first, child->second);
+    tell_end_of_input(child->first, child->second);
     done.reply(reply.status);
 }
 

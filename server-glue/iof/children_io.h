@@ -45,7 +45,9 @@ class ChildrenIo final : public StepService {
     TimePoint next_time() const override;
     void on_time(TimePoint now) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;
+    void on_session_here() override;
     void on_session_gone() override;
+    bool has_unsent() override;
 
   private:
     static constexpr std::size_t most_early = 64; // jobs
@@ -55,7 +57,10 @@ class ChildrenIo final : public StepService {
         std::uint8_t channels = 0;
         bool spawner_gone = false;
         std::uint64_t open = 1;     // streams that have not ended
+        std::uint64_t given = 0;    // pieces of output
         std::deque<PushAsk> pushes; // the first is under way, so that their order is kept; bounded as a pusher's
+        bool input_ends = false;    // nobody writes any more, and the job has not heard it yet
+        bool end_is_told = false;   // this session is asked to tell it
         std::uint64_t push_id = 0;
         TimePoint until = TimePoint::max(); // it is forgotten then
     };
@@ -65,7 +70,8 @@ class ChildrenIo final : public StepService {
     void deliver(Children::iterator entry, wire::ForwardedOutput message);
     void forget(Children::iterator child);
     void answer(std::uint64_t id, pmix_status_t status);
-    void end_input(const Bytes &nspace);
+    void end_input(const Bytes &nspace, Child &child);
+    void tell_end_of_input(const Bytes &nspace, Child &child);
     void push_next(const Bytes &nspace, Child &child);
     void on_pushed(const wire::ForwardedInputTaken &reply);
     void go_on();
@@ -81,7 +87,11 @@ class ChildrenIo final : public StepService {
     std::map<Bytes, std::uint32_t> sizes_;    // of those that begin
     std::set<Rank> ended_;                    // of this host, since then
     std::uint64_t sessions_ = 0;              // that have gone
-    std::vector<std::uint64_t> queued_;       // libpmix has queued them, and the job is not yet told
+    struct Queued {
+        std::uint64_t id;
+        std::optional<Rank> reader; // a process of this host; else a tool
+    };
+    std::vector<Queued> queued_; // libpmix has queued them, and the job is not yet told
     std::uint64_t next_push_ = 1;
 };
 

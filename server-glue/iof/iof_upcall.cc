@@ -8,6 +8,7 @@
 #include "server-glue/iof/iof_ask.h"
 #include "server-glue/library/iof_deregistration.h"
 #include "server-glue/library/library_version.h"
+#include "server-glue/library/refused_pull.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <algorithm>
@@ -80,8 +81,8 @@ bool ends_a_pull(std::size_t count, const pmix_info_t directives[], std::size_t 
            PMIX_CHECK_KEY(&directives[ndirs - 1], stop_pulling);
 }
 
-pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
-                      pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
+pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[],
+                          std::size_t ndirs, pmix_iof_channel_t channels, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         if (ends_a_pull(count, directives, ndirs, channels)) {
             post(upcalls, PullEndAsk{});
@@ -129,6 +130,14 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
         post(upcalls, std::move(ask));
         return PMIX_OPERATION_SUCCEEDED;
     });
+}
+
+pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
+                      pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
+    pmix_status_t status = answer_pull(procs, count, directives, ndirs, channels, data);
+    if (status != PMIX_OPERATION_SUCCEEDED && library_is_of_headers())
+        pmixhost_void_refused_pull(data, count, channels); // else it gets what others are given
+    return status;
 }
 
 pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], std::size_t count,

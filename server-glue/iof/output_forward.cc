@@ -26,7 +26,7 @@ void OutputForward::send() {
     sent_ = std::exchange(pieces_, {});
     sent_cost_ = std::exchange(cost_, 0);
     id_ = ++last_id_;
-    callbacks_.send({id_, nspace_, host_, {}, sent_});
+    callbacks_.send({id_, nspace_, host_, {}, taken_, sent_});
 }
 
 void OutputForward::on_reply(TimePoint now, const wire::ForwardedOutputTaken &reply) {
@@ -34,7 +34,7 @@ void OutputForward::on_reply(TimePoint now, const wire::ForwardedOutputTaken &re
         return;
     id_ = 0;
     if (reply.status == PMIX_SUCCESS) {
-        sent_.clear();
+        taken_ += std::exchange(sent_, {}).size();
         has_come_ = true;
         patience_ = TimePoint::max();
         std::uint32_t cost = std::exchange(sent_cost_, 0);

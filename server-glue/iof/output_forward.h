@@ -1,6 +1,7 @@
 // The output of a spawned job on its way to the process that spawned it: at the host where it comes together, one
 // message after the other goes to the parent's host, through the session, and the next one when that has been taken.
-// What waits is bounded by the window of the output's flow (output_flow.h).
+// What waits is bounded by the window of the output's flow (output_flow.h). What was sent by a session that has gone is
+// sent again, and left out there where it had come (ForwardedOutput::before).
 //
 // Pure: messages in, messages out; the caller has the clock.
 #pragma once
@@ -49,6 +50,7 @@ class OutputForward {
     std::vector<wire::OutputPiece> pieces_, sent_;
     std::uint32_t cost_ = 0, sent_cost_ = 0;
     std::uint64_t id_ = 0, last_id_ = 0; // of what is under way; 0: nothing is
+    std::uint64_t taken_ = 0;            // pieces; after a session that has gone, perhaps more than is known here
     TimePoint again_ = TimePoint::max(), patience_ = TimePoint::max();
 };
 

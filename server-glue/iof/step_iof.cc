@@ -475,7 +475,10 @@ void StepIof::end_forwarding(std::uint64_t lost) {
     context_.log.info("the output of job {} is no longer forwarded: {} has nobody who takes it; {} bytes are lost",
                       context_.step.job_id, context_.step.parent->nspace, lost);
     forward_.reset();
+    // Who writes to the processes is there no more than who reads them; it could not always say so.
     forwards_ &= wire::stdin_channel;
+    if (forwards_ != 0)
+        input_.push({context_.step.parent->nspace, 0}, {}, {}, true, StatusReply([](pmix_status_t) {}, PMIX_ERROR));
     want();
 }
 

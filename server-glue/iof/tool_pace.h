@@ -1,5 +1,5 @@
-// When libpmix may be given more output: its queue to a tool has no bound, so what it has queued counts as taken only
-// when no tool's connection has much before it (libpmix writes whenever it can).
+// When libpmix may be given more output: its queue to who takes it has no bound, so what it has queued counts as taken
+// only when no connection has much before it (libpmix writes whenever it can): no tool's, or as the caller says.
 #pragma once
 
 #include "server-glue/tool_access/step_tools.h"
@@ -13,8 +13,9 @@ class ToolPace {
     explicit ToolPace(StepTools &tools) : tools_(tools) {}
 
     // False: not now; next_time() says when to ask again.
-    bool go(TimePoint now) {
-        if (tools_.most_unsent() <= much_unsent) {
+    bool go(TimePoint now) { return go(now, tools_.most_unsent()); }
+    bool go(TimePoint now, std::size_t unsent) {
+        if (unsent <= much_unsent) {
             pause_ = {};
             next_ = TimePoint::max();
             return true;
@@ -25,9 +26,10 @@ class ToolPace {
     }
     TimePoint next_time() const { return next_; }
 
-  private:
-    // A tool that has this much of what was sent to it still before it gets nothing more, and no tool beside it.
+    // Who has this much of what was sent still unread gets nothing more; of a tool, no tool beside it either.
     static constexpr std::size_t much_unsent = 256u << 10;
+
+  private:
     static constexpr Duration shortest_pause = std::chrono::milliseconds(1),
                               longest_pause = std::chrono::milliseconds(50);
     StepTools &tools_;

@@ -311,6 +311,10 @@ void PmixLibrary::admit_relayed(UniqueFd connection, ToolOrigin origin) {
         guard_->admit_relayed(std::move(connection), std::move(origin));
 }
 
+std::size_t PmixLibrary::unsent_to(const std::string &nspace, Rank rank) const {
+    return guard_ ? guard_->unsent_to(nspace, rank) : 0;
+}
+
 Result<PmixLibrary::CString> PmixLibrary::node_regex(const std::vector<std::string> &hosts) {
     char *regex = nullptr;
     pmix_status_t status = PMIx_generate_regex(fmt::format("{}", fmt::join(hosts, ",")).c_str(), &regex);

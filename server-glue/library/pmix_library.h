@@ -68,6 +68,8 @@ class PmixLibrary {
     bool admits() const { return guard_ != nullptr; }
     // Once it admits: as ConnectionGuard::admit_relayed().
     void admit_relayed(UniqueFd connection, ToolOrigin origin);
+    // As ConnectionGuard::unsent_to(); 0 where it does not admit.
+    std::size_t unsent_to(const std::string &nspace, Rank rank) const;
     // Where its clients and tools reach it, as PMIx writes it: tcp4://127.0.0.1:PORT. Empty if it cannot be told.
     const std::string &address() const { return address_; }
     // Has PMIx_server_finalize called after what has been asked for. It does not wait for that: LibraryThread::end()

@@ -61,11 +61,33 @@ void one_of_which_nothing_is_forwarded_is_forgotten_at_once(void **) {
     assert_false(world.gate->has_unforwarded_child("child"));
 }
 
+// Whatever waits before it, and however often the session goes meanwhile.
+void the_end_of_the_input_is_not_lost(void **) {
+    World world;
+    world.io->runs("reads", {"parent", 0}, wire::stdin_channel);
+    world.io->runs("writes", {"parent", 0}, wire::stdout_channel);
+    assert_false(world.io->has_unsent());
+    world.io->on_process_gone(0, 0);
+    assert_true(world.io->has_unsent()); // there is no session yet
+    std::optional<pmix_status_t> answer;
+    PushAsk ask;
+    ask.targets.push_back({"reads", PMIX_RANK_WILDCARD, true});
+    ask.reply = StatusReply([&](pmix_status_t status) { answer = status; }, PMIX_ERROR);
+    world.io->push(std::move(ask));
+    assert_true(answer == PMIX_ERR_IOF_COMPLETE);
+    world.io->on_session_here();
+    world.io->on_session_gone();
+    assert_true(world.io->has_unsent());
+    world.io->ended("reads");
+    assert_false(world.io->has_unsent());
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_forgotten_when_its_output_has_had_its_time),
+        cmocka_unit_test(the_end_of_the_input_is_not_lost),
         cmocka_unit_test(one_of_which_nothing_is_forwarded_is_forgotten_at_once),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -41,6 +41,7 @@ void one_message_after_the_other_is_forwarded(void **) {
     assert_int_equal(f.taken, 10);
     assert_int_equal(f.sent.size(), 2);
     assert_int_equal(f.sent[1].pieces.size(), 2);
+    assert_true(f.sent[0].before == 0 && f.sent[1].before == 1);
     f.reply(PMIX_SUCCESS);
     assert_int_equal(f.taken, 30);
     assert_false(f.forward.waits());
@@ -90,6 +91,24 @@ void a_parent_that_was_there_is_waited_for_less_long(void **) {
     assert_false(f.forward.waits());
 }
 
+// Whether they were taken nobody knows here.
+void pieces_that_are_sent_again_are_known_by_their_number(void **) {
+    Forward f;
+    f.forward.open();
+    f.add("a");
+    f.reply(PMIX_SUCCESS);
+    f.add("b");
+    f.forward.on_session_gone(f.now);
+    f.add("c");
+    f.now = f.forward.next_time();
+    f.forward.on_time(f.now);
+    assert_int_equal(f.sent.size(), 3);
+    assert_true(f.sent[1].before == 1 && f.sent[2].before == 1 && f.sent[2].pieces.size() == 2);
+    f.reply(PMIX_SUCCESS);
+    f.add("d");
+    assert_int_equal(f.sent.back().before, 3);
+}
+
 void a_parent_that_was_there_may_come_late_to_a_new_session(void **) {
     ForwardToOneThatWasThere f;
     f.forward.on_session_gone(f.now);
@@ -119,6 +138,7 @@ int main() {
         cmocka_unit_test(a_parent_that_is_still_to_come_is_asked_again),
         cmocka_unit_test(a_parent_that_was_there_is_waited_for_less_long),
         cmocka_unit_test(a_parent_that_was_there_may_come_late_to_a_new_session),
+        cmocka_unit_test(pieces_that_are_sent_again_are_known_by_their_number),
         cmocka_unit_test(a_parent_that_has_gone_takes_nothing),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

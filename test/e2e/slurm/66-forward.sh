@@ -110,6 +110,46 @@ touch "$test_dir/heard"
 wait "$spawner"
 is "and nowhere else" "$(cat "$test_dir"/spawner.1 "$test_dir/spawner.out" | grep -c "^child")" 0
 
+# One that does not read, as under a debugger, has its children wait.
+(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -N1 -n1 -c2 -w "$h1" -J stopped sh -c \
+    "echo \$\$ >stopped.shell; $clients/spawn keep pull count=1 pmix.fwd.stdout=yes -- /bin/sh -c 'until [ -e stops ]; do sleep 0.05; done; head -c 40000000 /dev/zero | tr \"\\0\" Q; echo; : >unstopped; for i in \$(seq 30); do echo last; sleep 0.1; done' >stopped.0 &
+     echo \$! >stopped.pid; until [ -e read ]; do sleep 0.1; done; kill -KILL \$!") >"$test_dir/stopped.out" 2>&1 </dev/null &
+spawner=$!
+ok "a process pulls from a child that will write much" until_true 30 grep -q '^pulled' "$test_dir/stopped.0"
+on_host "$h1" kill -STOP "$(<"$test_dir/stopped.pid")"
+touch "$test_dir/stops"
+until_true 4 test -e "$test_dir/unstopped"
+ok "it is stopped, and the child waits" test ! -e "$test_dir/unstopped"
+largest=$(on_host "$h1" ps -u pmixuser1 -o rss=,comm= | awk '/pmixhostd/ && $1 > m { m = $1 } END { print m + 0 }')
+ok "nor does its daemon grow" eval '((largest > 0 && largest < 60000))'
+diag "$largest KiB"
+on_host "$h1" kill -CONT "$(<"$test_dir/stopped.pid")"
+ok "it reads, and the child goes on" until_true 60 test -e "$test_dir/unstopped"
+ok "to the end" until_true 20 grep -aEq '^(heard )?last' "$test_dir/stopped.0"
+diag "$(ls -l "$test_dir"/stopped* ; tail -c 100 "$test_dir/stopped.0"; cat "$test_dir/stopped.out")"
+touch "$test_dir/read"
+wait "$spawner"
+
+# A tool that may look but not read: libpmix keeps what it has asked for, and must not serve it.
+own_rules=$PMIXHOST_CLUSTER_DIR/home/pmixuser1/.config/pmixhost
+as_user pmixuser1 mkdir -p "$own_rules"
+as_user pmixuser1 sh -c "echo 'deny output by anyone to jobs of anyone from anywhere' >$own_rules/tools.policy"
+(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -N1 -n1 -c2 -w "$h1" -J denied sh -c \
+    "$clients/spawn keep pull count=2 pmix.fwd.stdout=yes -- /bin/sh -c 'until [ -e refused ]; do sleep 0.05; done; echo secret \$SLURM_PROCID' >denied.0 &
+     until [ -e told ]; do sleep 0.1; done; kill -KILL \$!") >"$test_dir/denied.out" 2>&1 </dev/null &
+spawner=$!
+ok "a process pulls from its children there, too" until_true 30 grep -q '^pulled' "$test_dir/denied.0"
+denied=$(as_user root squeue -h -n denied -o %i)
+other "$h1" "slurm.$denied.0" of "slurm.$(children %i)" pull denied.d all out make refused hold "$test_dir/told" >"$test_dir/refused.out" &
+refused=$!
+ok "whose children's output a tool may not read" until_true 30 grep -q '^pull: PMIX_ERR_NO_PERMISSIONS' "$test_dir/refused.out"
+ok "they write, and the process has it" until_true 30 eval '(($(grep -c "^heard secret" "$test_dir/denied.0") == 2))'
+touch "$test_dir/told"
+wait "$refused" "$spawner"
+is "and the tool has nothing of it" "$(cat "$test_dir/refused.out" "$test_dir"/denied.d/*.out 2>/dev/null | grep -c secret)" 0
+diag "$(cat "$test_dir/refused.out" "$test_dir/denied.out")"
+rm -r "$own_rules"
+
 # --------------------------------------------------------------------------------------------------- input
 
 tool "$h2" spawn 3 in 'cat >read.$SLURM_PROCID; : >ended.$SLURM_PROCID' push all 'for all' push 1 'for one' feed 2 500000 \
