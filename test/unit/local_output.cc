@@ -4,6 +4,7 @@
 
 #include "test/unit/check.h"
 
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <memory>
@@ -40,7 +41,10 @@ struct World {
                 ++rooms;
                 stream->resume();
             },
-            [this] { ++breaks; });
+            [this](int why) {
+                ++breaks;
+                assert_int_equal(why, EPIPE);
+            });
         stream = std::make_unique<OutputStream>(*loop, std::move(task.read), *sink, std::move(style));
     }
     void put(std::string_view text) {

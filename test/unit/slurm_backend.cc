@@ -524,6 +524,10 @@ static void a_desk_calls_the_step_that_is_meant(void **) {
     for (const char *wrong :
          {"", ".", "12.", ".3", "x", "12.x", "slurm.12", "-1", "12.3.4", "99999999999", " 12", "12.0 "})
         assert_false(parse_step_wish(wrong).ok());
+    for (const char *part : {"12_3", "12+1", "12_3.0"})
+        assert_non_null(strstr(parse_step_wish(part).failure().text.c_str(), "has a number of its own; next: squeue"));
+    for (const char *none : {"_3", "x_3", "", "slurm.12_3.0"})
+        assert_non_null(strstr(parse_step_wish(none).failure().text.c_str(), "is no job; allowed: JOB"));
 
     std::vector<RunningStep> steps = {{0, "a", {"n1"}}, {3, "pmixhost-session", {"n1"}}};
     std::vector<std::string> tried;

@@ -102,8 +102,9 @@ int control_command(const Verb &verb, const Words &words) {
     unsigned patience = 30;
     parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
     parser.add_option("--ranks", ranks, "Only these, such as 0-3,7 [all]");
+    const CLI::Option *given = nullptr;
     if (std::strcmp(verb.attribute, PMIX_JOB_CTRL_SIGNAL) == 0)
-        parser.add_option("-s,--signal", signal, "Its name or number [TERM]")->type_name("SIGNAL");
+        given = parser.add_option("-s,--signal", signal, "Its name or number [TERM]")->type_name("SIGNAL");
     parser.add_option("--timeout", patience, "Seconds to wait for the answer [30]")->check(CLI::Range(1u, 3600u));
     if (auto over = parse(parser, words))
         return *over;
@@ -113,7 +114,7 @@ int control_command(const Verb &verb, const Words &words) {
             return complain(exit_usage, verb, parsed.failure().text);
         order.ranks = std::move(*parsed);
     }
-    if (!signal.empty() && (order.signal = signal_of(signal)) == 0)
+    if (given && given->count() > 0 && (order.signal = signal_of(signal)) == 0)
         return complain(exit_usage, verb, fmt::format("there is no signal '{}'", printable(signal)));
     AskedRun run{verb.name, {fmt::format("--timeout={}", patience)}};
     if (!ranks.empty())

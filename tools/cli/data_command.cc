@@ -34,6 +34,11 @@ std::optional<pmix_rank_t> rank_of(const std::string &text) {
     return whole ? std::optional(rank) : std::nullopt;
 }
 
+// A value, which may begin as what is wrong does (tool_process.h).
+std::string found(const std::string &value) {
+    return "=" + value;
+}
+
 std::string get(const std::string &job, pmix_rank_t rank, const std::string &name, int seconds) {
     pmix_proc_t process;
     PMIX_LOAD_PROCID(&process, job.c_str(), rank);
@@ -52,7 +57,7 @@ std::string get(const std::string &job, pmix_rank_t rank, const std::string &nam
                    ? std::string("!there is no such key; next: only what was posted (PMIx_Put and "
                                  "PMIx_Commit), and what the host says of a process, is there")
                    : fmt::format("!PMIx_Get: {}", PMIx_Error_string(status));
-    return value ? value_text(*value) : std::string();
+    return found(value ? value_text(*value) : std::string());
 }
 
 std::string look_up(const std::string &name, int seconds, bool wait) {
@@ -69,7 +74,7 @@ std::string look_up(const std::string &name, int seconds, bool wait) {
         return status == PMIX_ERR_NOT_FOUND
                    ? std::string("!nobody has published it; next: --wait waits until somebody has")
                    : fmt::format("!PMIx_Lookup: {}", PMIx_Error_string(status));
-    return value_text(data.value);
+    return found(value_text(data.value));
 }
 
 std::string publish(const std::string &name, const std::string &text, int seconds) {
@@ -144,7 +149,7 @@ int answer_with(const char *name, const std::string &job, unsigned seconds,
         return refuse_data(name, exit_failure,
                            fmt::format("job {}: {}", printable(server->job), printable(answer.failure().text, 300)));
     if (as.empty())
-        fmt::print("{}\n", *answer);
+        fmt::print("{}\n", std::string_view(*answer).substr(1)); // see found()
     return exit_ok;
 }
 

@@ -84,8 +84,11 @@ class Following {
                 if (!followed_[i].ended)
                     look_after(followed_[i]);
             }
-            if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-                return exit_failure; // nobody reads it any more
+            if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+                if (errno != EPIPE) // else nobody reads it any more
+                    std::fprintf(stderr, "pmixhost: error: cannot write: %s\n", std::strerror(errno));
+                return exit_failure;
+            }
         }
         return code_;
     }
@@ -150,6 +153,7 @@ int events_command(const Words &words) {
         ->type_name("KIND")
         ->delimiter(',')
         ->expected(1)
+        ->allow_extra_args(false) // JOB stands behind it
         ->take_all();
     parser.add_flag("--json", json, "Write each as a JSON object, one a line");
     if (auto over = parse(parser, words))

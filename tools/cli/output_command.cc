@@ -41,24 +41,26 @@ struct FollowOptions {
     unsigned wait = 0; // seconds
 };
 
-// A line is given when it ends, and at Ctrl-]. The terminal is as it was when this is dropped.
+// A line is given when it ends, and at Ctrl-]. The terminal is as it was when this is dropped. Not `wanted`: it is let
+// be, and so is that of another job than the one in the foreground, which would be stopped for changing it (SIGTTOU).
 class InputTerminal {
   public:
-    InputTerminal() {
-        known_ = ::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0;
+    explicit InputTerminal(bool wanted) {
+        known_ = wanted && ::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0;
         termios now = before_;
         now.c_cc[VEOL] = static_cast<cc_t>(detaches);
-        if (known_)
-            ::tcsetattr(STDIN_FILENO, TCSANOW, &now);
+        set(now);
     }
-    ~InputTerminal() {
-        if (known_)
-            ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
-    }
+    ~InputTerminal() { set(before_); }
     InputTerminal(const InputTerminal &) = delete;
     explicit operator bool() const { return known_; }
 
   private:
+    void set(const termios &settings) const {
+        if (known_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
+            ::tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+    }
+
     termios before_{};
     bool known_ = false;
 };
@@ -71,7 +73,7 @@ class Follower {
     };
     Follower(const FollowOptions &options, ListeningTool tool, UniqueFd input, bool types, Of of)
         : options_(options), tool_(std::move(tool)), input_(std::move(input)), types_(types), reads_(types),
-          wanted_(of.ranks), by_a_stranger_(of.by_a_stranger), lines_(0, false) {}
+          terminal_(types), wanted_(of.ranks), by_a_stranger_(of.by_a_stranger), lines_(0, false) {}
 
     int run() {
         deadline_ = std::chrono::steady_clock::now() + tool_connects_in;
@@ -104,9 +106,12 @@ class Follower {
             if (polls[3].revents != 0)
                 pass_on_input();
             if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::ferror(stderr) != 0) {
-                if (!was_interrupted())
-                    return exit_failure; // nobody reads it any more
-                std::clearerr(stdout);   // the write was interrupted, as all of this is
+                if (!was_interrupted()) {
+                    if (errno != EPIPE) // else nobody reads it any more
+                        std::fprintf(stderr, "pmixhost: error: cannot write: %s\n", std::strerror(errno));
+                    return exit_failure;
+                }
+                std::clearerr(stdout); // the write was interrupted, as all of this is
                 std::clearerr(stderr);
             }
             if (std::chrono::steady_clock::now() < deadline_)

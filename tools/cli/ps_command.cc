@@ -162,7 +162,7 @@ bool draw(const Gathered &gathered) {
         screen += fmt::format("{}{}{}{}\x1b[K", i == 0 ? "" : "\r\n", is_bold ? colours.bold : "",
                               lines[i].substr(0, columns), is_bold ? colours.off : "");
     }
-    return write_whole(STDOUT_FILENO, screen + "\x1b[J");
+    return write_whole(STDOUT_FILENO, screen + "\x1b[J", was_interrupted);
 }
 
 // Another screen, without a cursor: what was on the terminal comes back when this is dropped.

@@ -18,6 +18,7 @@ struct Wish {
     int processes = 1;
     std::string directory;
     std::string output; // a file's name, or empty
+    int patience = 150; // seconds until they run
 };
 
 bool is_pattern(const std::string &file) {
@@ -36,8 +37,10 @@ std::string spawn(Wish wish) {
     app.cwd = wish.directory.data();
     app.maxprocs = wish.processes;
     pmix_nspace_t nspace = "";
-    pmix_info_t directives[4];
+    pmix_info_t directives[5];
     std::size_t count = 0;
+    PMIX_INFO_LOAD(&directives[count++], PMIX_TIMEOUT, &wish.patience,
+                   PMIX_INT); // else it comes after we have given up
     auto yes = [&](const char *key) { PMIX_INFO_LOAD(&directives[count++], key, nullptr, PMIX_BOOL); };
     yes(PMIX_NOHUP); // it goes on without this tool
     if (!wish.output.empty()) {
@@ -46,7 +49,7 @@ std::string spawn(Wish wish) {
         if (is_pattern(wish.output))
             yes(PMIX_IOF_FILE_PATTERN);
     }
-    for (std::size_t i = 1; i < count; ++i)
+    for (std::size_t i = 2; i < count; ++i)
         PMIX_INFO_REQUIRED(&directives[i]); // a daemon that is older refuses them then, instead of doing without
     pmix_status_t status = PMIx_Spawn(directives, count, &app, 1, nspace);
     for (std::size_t i = 0; i < count; ++i)
@@ -72,7 +75,6 @@ int spawn_command(const Words &words) {
                     "pmixhost spawn");
     Wish wish;
     std::string job;
-    unsigned patience = 150;
     parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
     parser.add_option("-n,--ntasks", wish.processes, "How many processes [1]")->check(CLI::Range(1, 1 << 20));
     parser.add_option("--wdir", wish.directory, "Where they begin [the directory that this is run in]")
@@ -82,7 +84,7 @@ int spawn_command(const Words &words) {
                     "What they write goes to FILE.NAMESPACE.RANK.stdout and .stderr, or where FILE has %n for the "
                     "namespace or %r for the rank, to FILE.stdout and .stderr [where the job's output goes]")
         ->type_name("FILE");
-    parser.add_option("--timeout", patience, "Seconds to wait until they run [150]")->check(CLI::Range(1u, 3600u));
+    parser.add_option("--timeout", wish.patience, "Seconds to wait until they run [150]")->check(CLI::Range(1, 3600));
     auto dashes = std::find(words.begin(), words.end(), "--");
     if (auto over = parse(parser, Words(words.begin(), dashes), true))
         return *over;
@@ -95,16 +97,18 @@ int spawn_command(const Words &words) {
                                         "name becomes the rank",
                                         printable(wish.output)));
     std::error_code failed;
-    if (wish.directory.empty())
-        wish.directory = std::filesystem::current_path(failed);
+    wish.directory = wish.directory.empty() ? std::filesystem::current_path(failed)
+                                            : std::filesystem::absolute(wish.directory, failed);
     std::optional<ProgressLine> progress("waiting until the programs run");
-    auto found = find_server(job, std::chrono::seconds(patience));
+    const std::chrono::seconds patience(wish.patience);
+    auto found = find_server(job, patience);
     if (!found) {
         progress.reset();
         return refuse_spawn(exit_failure, found.failure().text);
     }
     const ListedServer *server = &found->server;
-    auto done = as_tool(*server, std::chrono::seconds(patience), [&wish] { return spawn(wish); });
+    // The daemon's answer, by the same limit, comes first.
+    auto done = as_tool(*server, patience + std::chrono::seconds(5), [&wish] { return spawn(wish); });
     progress.reset();
     if (!done)
         return refuse_spawn(exit_failure,

@@ -196,12 +196,8 @@ int write_report(const StacksOptions &options, const StackReport &report) {
             return stacks_failure(exit_failure, system_error(printable(options.output, 300), errno).text);
     }
     int to = file ? file.get() : STDOUT_FILENO;
-    for (std::string_view rest = text; !rest.empty();) {
-        ssize_t written = ::write(to, rest.data(), rest.size());
-        if (written < 0 && errno != EINTR)
-            return stacks_failure(exit_failure, system_error("cannot write", errno).text);
-        rest.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-    }
+    if (!write_whole(to, text))
+        return stacks_failure(exit_failure, system_error("cannot write", errno).text);
     if (report.read() == 0) {
         std::string why = report.processes.empty() ? std::string() : report.processes[0].why;
         return stacks_failure(exit_failure, "no process could be looked at: " + why);
@@ -241,6 +237,7 @@ int stacks_command(const Words &words) {
     parser.add_option("--core", options.cores, "Read this core file of a rank that has died; may be repeated")
         ->type_name("RANK=FILE")
         ->expected(1)
+        ->allow_extra_args(false) // JOB stands behind it
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     auto *json = parser.add_flag("--json", options.json, "Write JSON");
     auto *html = parser.add_flag("--html", options.html, "Write a page for a browser")->excludes(json);

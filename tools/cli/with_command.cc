@@ -35,21 +35,34 @@ void pass_on(int number) {
         ::kill(static_cast<pid_t>(tool_pid), number);
 }
 
+// What whoever started us wants ignored (nohup(1), a script's background job), the tool ignores, too.
+bool is_ignored(int number) {
+    struct sigaction now {};
+    return ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 // The terminal's signals reach the tool as well; the others are passed on. Those that come before it runs wait.
 int run(char *const words[], char *const environment[]) {
     sigset_t passed, before, defaults;
     sigemptyset(&passed);
-    sigaddset(&passed, SIGTERM);
-    sigaddset(&passed, SIGHUP);
+    for (int number : {SIGTERM, SIGHUP}) {
+        if (!is_ignored(number))
+            sigaddset(&passed, number);
+    }
     sigprocmask(SIG_BLOCK, &passed, &before);
     defaults = passed;
-    for (int number : {SIGINT, SIGQUIT})
-        std::signal(number, SIG_IGN), sigaddset(&defaults, number);
+    for (int number : {SIGINT, SIGQUIT}) {
+        if (!is_ignored(number))
+            sigaddset(&defaults, number);
+        std::signal(number, SIG_IGN);
+    }
     std::signal(SIGCHLD, SIG_DFL);
     struct sigaction action {};
     action.sa_handler = pass_on;
-    for (int number : {SIGTERM, SIGHUP})
-        sigaction(number, &action, nullptr);
+    for (int number : {SIGTERM, SIGHUP}) {
+        if (sigismember(&passed, number) == 1)
+            sigaction(number, &action, nullptr);
+    }
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &before);

@@ -12,7 +12,7 @@
 
 namespace pmixhost {
 
-OutputSink::OutputSink(EventLoop &loop, int fd, std::function<void()> on_room, std::function<void()> on_broken)
+OutputSink::OutputSink(EventLoop &loop, int fd, std::function<void()> on_room, OnBroken on_broken)
     : loop_(loop), fd_(fd), on_room_(std::move(on_room)), on_broken_(std::move(on_broken)) {
     struct stat status {};
     if (::fstat(fd, &status) == 0)
@@ -48,7 +48,7 @@ void OutputSink::flush() {
             broken_ = true;
             queue_.clear();
             watch_.reset();
-            loop_.post(on_broken_);
+            loop_.post([on_broken = on_broken_, why = errno] { on_broken(why); });
             if (when_empty_)
                 loop_.post(std::exchange(when_empty_, nullptr));
             return;

@@ -16,8 +16,10 @@ namespace pmixhost {
 class OutputSink {
   public:
     // `on_room` is called when the queue, after having been full, is nearly empty again;
-    // `on_broken` when nobody reads any more (EPIPE). From then on everything is thrown away.
-    OutputSink(EventLoop &loop, int fd, std::function<void()> on_room, std::function<void()> on_broken);
+    // `on_broken`, with errno, when nobody reads any more (EPIPE) or it cannot be written. From then on everything is
+    // thrown away.
+    using OnBroken = std::function<void(int why)>;
+    OutputSink(EventLoop &loop, int fd, std::function<void()> on_room, OnBroken on_broken);
     OutputSink(const OutputSink &) = delete;
 
     void write(std::string_view bytes);
@@ -32,7 +34,8 @@ class OutputSink {
 
     EventLoop &loop_;
     int fd_;
-    std::function<void()> on_room_, on_broken_, when_empty_;
+    std::function<void()> on_room_, when_empty_;
+    OnBroken on_broken_;
     bool pollable_ = false; // a file never makes us wait; a pipe or terminal may
     bool was_full_ = false, broken_ = false;
     std::string queue_;

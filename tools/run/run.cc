@@ -67,7 +67,12 @@ template <typename... Args> void Run::say(fmt::format_string<Args...> format, Ar
 Run::Run(EventLoop &loop, const RunOptions &options)
     : loop_(loop), options_(options), stdout_(
                                           loop, STDOUT_FILENO, [this] { resume_streams(stdout_); },
-                                          [this] {
+                                          [this](int why) {
+                                              if (why != EPIPE) {
+                                                  say("error: standard output: {}", std::strerror(why));
+                                                  if (!decided_code_)
+                                                      decided_code_ = 1;
+                                              }
                                               // As in a pipeline: a task that writes on gets SIGPIPE.
                                               for (auto &stream : streams_) {
                                                   if (stream.sink == &stdout_)
@@ -75,7 +80,7 @@ Run::Run(EventLoop &loop, const RunOptions &options)
                                               }
                                           }),
       stderr_(
-          loop, STDERR_FILENO, [this] { resume_streams(stderr_); }, [] {}) {}
+          loop, STDERR_FILENO, [this] { resume_streams(stderr_); }, [](int) {}) {}
 
 Run::~Run() {
     for (auto &host : hosts_)
@@ -88,7 +93,8 @@ Result<void> Run::start(char *const *environment) {
     std::size_t tasks = 0;
     for (const auto &ranks : options_.ranks_by_host)
         tasks += ranks.size();
-    if (auto raised = raise_descriptor_limit(tasks * 2 + options_.hosts.size() * 2 + 64); !raised)
+    // Of each task two, which its daemon has as well until that is started.
+    if (auto raised = raise_descriptor_limit(tasks * 4 + options_.hosts.size() * 2 + 64); !raised)
         return raised;
     auto identity = make_identity(options_, environment);
     if (!identity)

@@ -36,8 +36,11 @@ void await_interrupt() {
         return; // what was before is known
     if (wake[0] < 0 && ::pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         wake[0] = wake[1] = -1;
-    for (std::size_t i = 0; i < std::size(interrupt_signals); ++i)
-        ::sigaction(interrupt_signals[i], &action, &before_interrupt[i]);
+    for (std::size_t i = 0; i < std::size(interrupt_signals); ++i) {
+        ::sigaction(interrupt_signals[i], nullptr, &before_interrupt[i]);
+        if (interrupt_signals[i] != SIGHUP || before_interrupt[i].sa_handler != SIG_IGN)
+            ::sigaction(interrupt_signals[i], &action, nullptr);
+    }
 }
 
 void interrupt_as_before() {

@@ -4,7 +4,8 @@
 
 namespace pmixhost {
 
-// From now on SIGINT, SIGTERM and SIGHUP end waits of this process (EINTR) and make was_interrupted() true.
+// From now on SIGINT, SIGTERM and SIGHUP end waits of this process (EINTR) and make was_interrupted() true; not SIGHUP
+// where whoever started it wants it ignored (nohup(1)).
 void await_interrupt();
 bool was_interrupted();
 // The same, for one that goes on: it is false until the next one. After SIGTERM and SIGHUP it should not.

@@ -22,16 +22,18 @@ inline bool is_terminal(std::FILE *stream) {
     return ::isatty(::fileno(stream)) == 1 && kind && std::string_view(kind) != "dumb";
 }
 
-// Also where the terminal is one that somebody has made non-blocking, and through signals. False: nobody reads it.
-inline bool write_whole(int to, std::string_view bytes) {
+// Also where the terminal is one that somebody has made non-blocking, and through signals until `stop` says so. False:
+// nobody reads it, or it is to stop; errno says why.
+inline bool write_whole(int to, std::string_view bytes, bool (*stop)() = nullptr) {
     while (!bytes.empty()) {
         ssize_t written = ::write(to, bytes.data(), bytes.size());
-        if (written < 0 && errno == EAGAIN) {
-            pollfd waits{to, POLLOUT, 0};
-            ::poll(&waits, 1, -1);
-        } else if (written < 0 && errno != EINTR) {
+        bool waits_for_room = written < 0 && errno == EAGAIN;
+        pollfd room{to, POLLOUT, 0};
+        bool interrupted = waits_for_room ? ::poll(&room, 1, -1) < 0 : written < 0 && errno == EINTR;
+        if (interrupted && stop && stop())
             return false;
-        }
+        if (written < 0 && !waits_for_room && !interrupted)
+            return false;
         bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
     }
     return true;

@@ -15,10 +15,15 @@
 namespace pmixhost {
 
 // As the resource manager tells them; its libraries are pmixhostd's.
-static Result<std::vector<std::string>> running_steps(std::chrono::seconds patience) {
-    auto said = run_captured({pmixhostd_path(), "--steps"}, patience);
+static Result<std::vector<std::string>> running_steps(std::chrono::seconds patience, const StopAsking &stop) {
+    CaptureBounds bounds;
+    bounds.patience = patience;
+    bounds.stop = stop;
+    auto said = capture_what_comes({pmixhostd_path(), "--steps"}, bounds);
     if (!said)
         return said.failure();
+    if (said->cut)
+        return *said->cut;
     if (said->code != 0)
         return error(ErrorKind::unreachable, "{}", one_line(said->err));
     std::vector<std::string> steps;
@@ -34,7 +39,7 @@ AllJobs::Seen AllJobs::look(const std::vector<ListedServer> &here, std::chrono::
     Seen seen;
     seen.servers = here;
     std::erase_if(desks_, [](const auto &entry) { return !entry.second.serves(); });
-    if (auto steps = running_steps(patience)) {
+    if (auto steps = running_steps(patience, stop)) {
         std::erase_if(desks_, [&](const auto &entry) {
             return std::find(steps->begin(), steps->end(), entry.first) == steps->end();
         });

@@ -213,7 +213,7 @@ Result<Desk> Desk::reach(const std::string &job, std::chrono::seconds patience, 
     auto own = open(job, patience, stop);
     if (own || own.failure().kind != ErrorKind::unsupported)
         return own;
-    auto owner = owner_of(job, patience);
+    auto owner = owner_of(job, patience, stop);
     if (!owner || *owner == ::geteuid())
         return own;
     return visit(job, *owner, patience, run, stop);

@@ -9,10 +9,15 @@
 
 namespace pmixhost {
 
-Result<uid_t> owner_of(const std::string &job, std::chrono::seconds patience) {
-    auto said = run_captured({pmixhostd_path(), "--owner", job}, patience);
+Result<uid_t> owner_of(const std::string &job, std::chrono::seconds patience, const StopAsking &stop) {
+    CaptureBounds bounds;
+    bounds.patience = patience;
+    bounds.stop = stop;
+    auto said = capture_what_comes({pmixhostd_path(), "--owner", job}, bounds);
     if (!said)
         return said.failure();
+    if (said->cut)
+        return *said->cut;
     uid_t owner = 0;
     std::string_view number = said->out;
     auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), owner);

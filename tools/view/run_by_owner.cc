@@ -41,7 +41,8 @@ bool pass_on_some(UniqueFd &from, int to) {
         return true;
     }
     std::string_view text(bytes, static_cast<std::size_t>(there));
-    return ::isatty(to) == 1 ? write_whole(to, harmless(text)) : write_whole(to, text);
+    return ::isatty(to) == 1 ? write_whole(to, harmless(text), was_interrupted)
+                             : write_whole(to, text, was_interrupted);
 }
 
 // Nothing: nothing yet.

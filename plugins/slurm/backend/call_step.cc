@@ -15,6 +15,12 @@ static bool read_number(std::string_view text, std::uint32_t &number) {
     return code == std::errc() && end == text.data() + text.size();
 }
 
+// A task of an array, or a part of a heterogeneous job, as squeue shows it.
+static bool is_part_of_job(std::string_view job) {
+    return job.find_first_of("_+") != job.npos && job.find_first_not_of("0123456789_+") == job.npos &&
+           job.find_first_of("_+") != 0;
+}
+
 Result<StepWish> parse_step_wish(std::string_view text) {
     std::string_view rest = text;
     bool whole = rest.starts_with(namespace_prefix);
@@ -24,10 +30,15 @@ Result<StepWish> parse_step_wish(std::string_view text) {
     StepWish wish;
     std::uint32_t step = 0;
     if (!read_number(rest.substr(0, dot), wish.job) || (whole && dot == rest.npos) ||
-        (dot != rest.npos && !read_number(rest.substr(dot + 1), step)))
+        (dot != rest.npos && !read_number(rest.substr(dot + 1), step))) {
+        const std::string name = printable(std::string(text));
+        if (!whole && is_part_of_job(rest.substr(0, dot)))
+            return error(ErrorKind::invalid, "'{}' has a number of its own; next: squeue -h -j {} -o %A tells it", name,
+                         printable(std::string(rest.substr(0, dot))));
         return error(ErrorKind::invalid,
-                     "'{}' is no job; allowed: JOB, JOB.STEP or a namespace, such as 12, 12.0 or {}",
-                     printable(std::string(text)), namespace_of(12, 0));
+                     "'{}' is no job; allowed: JOB, JOB.STEP or a namespace, such as 12, 12.0 or {}", name,
+                     namespace_of(12, 0));
+    }
     if (dot != rest.npos)
         wish.step = step;
     return wish;

@@ -37,6 +37,16 @@ ask ps
 unlike "without a terminal there are no control sequences" "$output" $'\x1b'
 asks "$pmixhost" ps --json >/dev/full 2>"$test_dir/full"
 like "what could not be written is told" "$? $(cat "$test_dir/full")" '^1 pmixhost: error: standard output: No space left on device'
+for wrong in "signal -s" "config --check"; do
+    job_after=("$nspace")
+    [[ $wrong == signal* ]] || job_after=()
+    # shellcheck disable=SC2086 # words
+    ask $wrong "" "${job_after[@]}"
+    like "an empty word is not taken for none: $wrong" "$status $output" "^2 pmixhost: error: (there is no signal ''|--check needs the name of a file)"
+done
+status=0
+output=$(asks env --ignore-signal=HUP "$pmixhost" with "$nspace" -- sh -c 'kill -HUP $$; echo goes on' 2>&1) || status=$?
+is "and is spared what its user wants ignored" "$status $output" "0 goes on"
 for verb in kill "signal -s USR1" pause output "debug --attach" "doctor --job"; do
     # shellcheck disable=SC2086 # words
     ask $verb ""
@@ -105,6 +115,10 @@ ask unpublish "$nspace" shows.published
 like "what a process has published it keeps" "$status $output" "^1 pmixhost: error: job $nspace: .pmixhost publish. has not published it"
 ask unpublish "$nspace" shows.port
 is "it is taken back" "$status $output" "0 "
+ask publish "$nspace" shows.port '!a word'
+ask lookup shows.port
+is "a text may begin with anything" "$status $output" "0 !a word"
+ask unpublish "$nspace" shows.port
 ask lookup shows.port
 like "and is there no more" "$status $output" "^1 pmixhost: error: job $nspace: nobody has published it; next: "
 ask unpublish "$nspace" shows.port
@@ -141,6 +155,11 @@ ask spawn -n 2 "$nspace" -- /bin/sh -c "echo \"spawned in \$PWD\" >>'$test_dir/s
 like "a program is spawned" "$status $output" '^0 [a-z]+\.[^ ]+$'
 spawned() { [[ -f $test_dir/spawned && $(wc -l <"$test_dir/spawned") == 2 ]]; }
 ok "and runs, twice" until_true 20 spawned
+mkdir -m 1777 "$test_dir/below"
+status=0
+output=$(cd "$test_dir" && asks "$pmixhost" spawn --wdir below "$nspace" -- touch here 2>&1) || status=$?
+like "in a directory that is named from here" "$status $output" '^0 [a-z]+\.[^ ]+$'
+ok "it runs there" until_true 20 test -e "$test_dir/below/here"
 ask spawn -o "$test_dir/out-%r" "$nspace" -- echo kept
 kept() { [[ -f $test_dir/out-0.stdout && $(<"$test_dir/out-0.stdout") == kept ]]; }
 ok "its output is in a file" until_true 20 kept
@@ -157,6 +176,8 @@ is "with whom it was" "$(field 'r["affected"]')" "['$nspace:3']"
 unlike "what was not asked for is not told" "$(cat "$events")" 7302
 ask events --kind nothing
 like "a kind that there is not" "$status $output" "^2 pmixhost: error: --kind is 'nothing'; allowed: ended, aborted, host"
+ask events --kind aborted 999999.0
+like "a job behind the kind is no kind" "$status $output" '^1 pmixhost: error: job 999999.0: not on this host, and not reached elsewhere: '
 ask events 999999
 like "nor of a job that is not here" "$status $output" '^1 pmixhost: error: job 999999: not on this host, and not reached elsewhere: '
 touch "$go"

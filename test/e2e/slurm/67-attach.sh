@@ -41,6 +41,12 @@ for reader in first second third; do
     on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
     wait "$reads"
 done
+# In the background, the terminal is not the command's to change: it would be stopped.
+screen=$(at_host script -qec "sh -mc 'timeout --foreground 5 $pmixhost output -r 1 --stdout $job & wait; echo waited'" /dev/null \
+    2>&1 </dev/null 9>&- | tr -d '\r')
+is "one in the background of a terminal goes on, too" \
+    "$(grep -c '^early 1' <<<"$screen") $(grep -c '^waited' <<<"$screen") $(grep -c -i stopped <<<"$screen")" "1 1 0"
+diag "$screen"
 # What is old and what is new are more seconds apart than are asked for (SECONDS may be one late), and what is asked for is
 # more than a reader takes to come.
 until_true 20 eval '((SECONDS - early >= 10))'
@@ -59,7 +65,7 @@ on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
 wait "$reads"
 at_host "$pmixhost" output --since 0 "$job" >"$test_dir/since" 2>&1 9>&- &
 reads=$!
-until_true 20 pulls 5
+until_true 20 pulls 6
 touch "$test_dir/go_on"
 ok "--since 0: what comes is there" until_true 20 eval '(($(grep -c more "$test_dir/since") == 4))'
 is "--since 0: and nothing of before" "$(sort "$test_dir/since" | tr '\n' ' ')" "more 0 more 1 more 2 more 3 "

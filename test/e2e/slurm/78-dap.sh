@@ -5,7 +5,8 @@
 
 # edits ARGUMENT ...: a client (test/e2e/dap_client.py) that does what standard input says.
 edits() {
-    { cat "$(dirname "$0")/../dap_client.py"; echo 'import os, signal, sys, time'; cat; } >"$test_dir/edits.py"
+    { cat "$(dirname "$0")/../dap_client.py"; echo 'import os, signal, sys, time'
+        echo 'signal.signal(signal.SIGHUP, signal.SIG_DFL)'; cat; } >"$test_dir/edits.py"
     status=0
     output=$(asks python3 "$test_dir/edits.py" "$pmixhost" "$@" 2>&1) || status=$?
 }
