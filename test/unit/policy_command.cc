@@ -233,6 +233,12 @@ void a_users_own_file_counts(void **) {
     result = explain(file, {"--user", "root", "--host", "192.0.2.7", "--action", "observe", "--user-file", loosened});
     assert_int_equal(result.code, 0);
     says(result.out, "by " + loosened + ":1: allow observe");
+    // Who may not look is not let in for anything else.
+    file = site("blind.conf", "\"allow control by anyone to jobs of themselves from 192.0.2.0/24\"\n");
+    result = explain(file, {"--user", "root", "--host", "192.0.2.7", "--action", "control", "--user-file", own});
+    assert_int_equal(result.code, 1);
+    says(result.out, "by built in: deny everything");
+    says(result.out, "allows control, without effect: a tool that may not observe is not let in.");
     file = site("off.conf", "", "user_policy = \"off\"\n");
     assert_int_equal(explain(file, {"--user", "root", "--action", "control", "--user-file", own}).code, 0);
     // One that is wrong closes the jobs of its user.

@@ -67,6 +67,8 @@ if [[ $backend == local ]]; then
     TERM=xterm timeout -k 5 60 script -qec "$pmixhost output --wait 3 999999" /dev/null >"$screen" 2>&1 </dev/null
     like "a command that waits says what for" "$(tr '\r' '\n' <"$screen" | grep -c '^waiting for job 999999 \.\.\. [1-9] s')" '^[1-9]'
     like "and takes that back before it says more" "$(cat "$screen")" $'\r\x1b\\[Kpmixhost: error: '
+    "$pmixhost" run -n1 --tmpdir "$test_dir" echo lost >/dev/full 2>"$test_dir/full"
+    like "run says of output that cannot be written" "$? $(cat "$test_dir/full")" '^1 pmixhost: error: standard output: No space left on device'
     # A desk that does not come keeps nobody who wishes to leave.
     printf '#!/bin/sh\n: >"%s"\nexec sleep 300\n' "$test_dir/sleeps" >"$test_dir/sleeper"
     chmod +x "$test_dir/sleeper"

@@ -113,6 +113,21 @@ chmod g-w "$kept"
 doctor pmixuser1 "$host"
 is "and all is well again" "$status $(bad)" "0 "
 
+printf '[slurm]\nsrun = "/nowhere/srun"\n' >"$test_dir/other.conf"
+chmod a+r "$test_dir/other.conf"
+doctor pmixuser1 "$host" --file "$test_dir/other.conf"
+like "another file is judged, by the checks of Slurm as well" "$status $output" \
+    "^1 .*ok +configuration +$test_dir/other.conf.*problem +srun +slurm.srun is /nowhere/srun"
+mkdir "$test_dir/broken"
+printf '#!/bin/sh\necho "scontrol: fatal: Could not establish a configuration source" >&2\nexit 1\n' >"$test_dir/broken/scontrol"
+chmod 755 "$test_dir/broken" "$test_dir/broken/scontrol"
+status=0
+output=$(cd "$test_dir" && "${on_cluster[@]}" --user pmixuser1 --host "$host" -- env PATH="$test_dir/broken:$PATH" \
+    timeout -k 5 120 "$pmixhost" doctor 2>&1) || status=$?
+like "a Slurm that is there and fails is a problem" "$status $(bad)" \
+    '^1 .*problem +slurm +scontrol --version ended with exit code 1: .*configuration source.*cure: slurm.conf'
+like "and all else is looked at" "$output" 'ok +munge.*ok +srun'
+
 # ------------------------------------------------------------- a Slurm that has no plugin, and no munge
 
 # The cluster finds no plugin where its Slurm looks.

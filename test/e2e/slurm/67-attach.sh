@@ -81,7 +81,7 @@ labelled=$!
 ok "it shows what was written before" until_true 20 said labelled 'early 3'
 at_host "$pmixhost" output -l -r 1,3 --stdout "$job" >"$test_dir/some" 2>&1 9>&- &
 some=$!
-until_true 20 pulls 7
+until_true 20 pulls 8
 touch "$test_dir/go"
 wait "$labelled"
 is "pmixhost output ends with the job" "$?" 0
