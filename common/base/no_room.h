@@ -11,4 +11,9 @@ inline bool is_no_room(int number) {
     return number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOBUFS;
 }
 
+// Would another descriptor do, such as one of somebody who is of less use?
+inline bool is_no_descriptor(int number) {
+    return number == EMFILE || number == ENFILE;
+}
+
 } // namespace pmixhost

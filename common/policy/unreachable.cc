@@ -65,7 +65,7 @@ bool pay(std::size_t &left, std::size_t cost) {
     left -= std::min(left, cost);
     return left > 0;
 }
-constexpr std::size_t of_networks = 8; // one that is covered by parts of it is halved, and compared again
+constexpr std::size_t of_networks = 64; // one that is covered by parts of it is halved, and compared again and again
 
 // Do the rules from `first` to `last` match all that `rule` does? As long as there are comparisons `left`.
 bool cover(const Rule *first, const Rule *last, const Rule &rule, std::size_t &left) {

@@ -18,7 +18,7 @@ namespace pmixhost::policy {
 
 // One for each such rule: "PLACE: the rule can never match: ...". `file_of`: the rules are those of this user's own
 // file, which concern this user's jobs alone. The last one (limit) says from which rule on none was looked at, where
-// that would take more than `most` comparisons: the default takes about a second.
+// that would take more than `most` comparisons: the default takes some seconds.
 inline constexpr std::size_t most_comparisons = 100'000'000;
 std::vector<Error> never_matching(const std::vector<Rule> &rules, std::optional<uid_t> file_of = std::nullopt,
                                   std::size_t most = most_comparisons);

@@ -127,7 +127,8 @@ void LaunchListener::accept() {
     for (int i = 0; i < batch; ++i) {
         auto connection = listener_.accept();
         if (!connection && is_no_room(errno)) {
-            if (auto gone = strangers_.evict())
+            auto gone = is_no_descriptor(errno) ? strangers_.evict() : std::nullopt;
+            if (gone)
                 visitors_.erase(*gone);
             else
                 accept_again_ = Clock::now() + pause_without_descriptor;

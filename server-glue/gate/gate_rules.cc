@@ -58,11 +58,11 @@ void GateRules::use(Read read, bool was_asked_for) {
     known_.clear();
     next_reading_.reset();
     if (!wrong_.empty())
-        read_again_later();
+        read_again_later(false);
 }
 
-void GateRules::read_again_later() {
-    next_reading_ = loop_.after(again_, [this] { read_again(false); });
+void GateRules::read_again_later(bool was_asked_for) {
+    next_reading_ = loop_.after(again_, [this, was_asked_for] { read_again(was_asked_for); });
 }
 
 void GateRules::reload() {
@@ -77,7 +77,7 @@ void GateRules::read_again(bool was_asked_for) {
             if (was_asked_for)
                 log_.error("the rules for tools were not read again: {}; they are tried again and again",
                            read.failure().text);
-            read_again_later();
+            read_again_later(was_asked_for);
             return;
         }
         std::optional<Settings> settings;

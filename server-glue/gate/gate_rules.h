@@ -74,7 +74,7 @@ class GateRules {
     policy::Decision decide_on_others(policy::Request &request, Given &given,
                                       std::optional<policy::Action> action) const;
     policy::Decision decide_on_own(const policy::Request &request) const;
-    void read_again_later();
+    void read_again_later(bool was_asked_for);
     void use(Read read, bool was_asked_for);
     void read_again(bool was_asked_for);
 

@@ -76,8 +76,11 @@ void ChildrenIo::forget(Children::iterator child) {
 
 TimePoint ChildrenIo::next_time() const {
     TimePoint next = pace_.next_time();
-    for (const auto &[nspace, child] : children_)
+    for (const auto &[nspace, child] : children_) {
         next = std::min(next, child.until);
+        if (child.input_ends && child.pushes.empty())
+            next = std::min(next, child.tell_end);
+    }
     return next;
 }
 
@@ -144,7 +147,8 @@ void ChildrenIo::deliver(Children::iterator entry, wire::ForwardedOutput message
         if (--*rest > 0 || session != sessions_)
             return;
         queued_.push_back({id, reader});
-        if (pace_.next_time() == TimePoint::max())
+        bool paused = pace_.next_time() != TimePoint::max();
+        if (!paused || (reader && unsent_to(reader) <= ToolPace::much_unsent))
             go_on();
     };
     for (auto &piece : message.pieces) {
@@ -157,12 +161,15 @@ void ChildrenIo::deliver(Children::iterator entry, wire::ForwardedOutput message
 
 // A process that does not read, such as one that is stopped, holds up its own children; a tool those of all tools, for
 // it may have pulled what is for another.
+std::size_t ChildrenIo::unsent_to(const std::optional<Rank> &reader) const {
+    return reader && context_.library ? context_.library->unsent_to(context_.step.nspace, *reader)
+                                      : tools_.most_unsent();
+}
+
 void ChildrenIo::go_on() {
     std::size_t most = 0;
     for (const auto &each : std::exchange(queued_, {})) {
-        std::size_t unsent = each.reader && context_.library
-                                 ? context_.library->unsent_to(context_.step.nspace, *each.reader)
-                                 : tools_.most_unsent();
+        std::size_t unsent = unsent_to(each.reader);
         if (unsent <= ToolPace::much_unsent) {
             answer(each.id, PMIX_SUCCESS);
         } else {
@@ -178,6 +185,7 @@ void ChildrenIo::on_time(TimePoint now) {
         go_on();
     for (auto next = children_.begin(); next != children_.end();) {
         auto child = next++;
+        tell_end_of_input(child->first, child->second);
         if (now >= child->second.until)
             forget(child);
     }
@@ -200,20 +208,26 @@ void ChildrenIo::end_input(const Bytes &nspace, Child &child) {
     tell_end_of_input(nspace, child);
 }
 
-// A session that goes before it is taken may have told nobody, so the next one is asked to.
+// A session that goes before it is taken may have told nobody, and the job may come to the next one later than we do:
+// as long as nobody has taken it, it is told again.
 void ChildrenIo::tell_end_of_input(const Bytes &nspace, Child &child) {
-    if (!child.input_ends || child.end_is_told || !child.pushes.empty())
+    if (!child.input_ends || context_.now() < child.tell_end || !child.pushes.empty())
         return;
-    child.end_is_told = true;
+    child.tell_end = TimePoint::max();
     PushAsk end;
     end.targets.push_back({nspace, PMIX_RANK_WILDCARD, true});
     end.end = true;
     end.reply = StatusReply(
-        [this, nspace](pmix_status_t status) {
+        [this, nspace, alive = std::weak_ptr(alive_)](pmix_status_t status) {
+            if (alive.expired())
+                return;
             auto told = children_.find(nspace);
-            bool nobody = status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH;
-            if (told != children_.end() && !nobody)
-                told->second.input_ends = false;
+            if (told == children_.end())
+                return;
+            bool nobody =
+                status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH || status == PMIX_ERR_NOT_FOUND;
+            told->second.input_ends = nobody && told->second.until == TimePoint::max(); // else it has ended
+            told->second.tell_end = context_.now() + told_again_in;
         },
         PMIX_ERR_LOST_CONNECTION);
     child.pushes.push_back(std::move(end));
@@ -222,7 +236,7 @@ void ChildrenIo::tell_end_of_input(const Bytes &nspace, Child &child) {
 
 void ChildrenIo::on_session_here() {
     for (auto &[nspace, child] : children_) {
-        child.end_is_told = false;
+        child.tell_end = {};
         tell_end_of_input(nspace, child);
     }
 }

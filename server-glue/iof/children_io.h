@@ -51,6 +51,7 @@ class ChildrenIo final : public StepService {
 
   private:
     static constexpr std::size_t most_early = 64; // jobs
+    static constexpr Duration told_again_in = std::chrono::seconds(1);
     struct Child {
         Process spawner;
         ToolOrigins::IsHere spawner_is_here; // of a tool; null: nobody knows which connection it has
@@ -60,7 +61,7 @@ class ChildrenIo final : public StepService {
         std::uint64_t given = 0;    // pieces of output
         std::deque<PushAsk> pushes; // the first is under way, so that their order is kept; bounded as a pusher's
         bool input_ends = false;    // nobody writes any more, and the job has not heard it yet
-        bool end_is_told = false;   // this session is asked to tell it
+        TimePoint tell_end{};       // it is told (again) then; max(): the session is asked to
         std::uint64_t push_id = 0;
         TimePoint until = TimePoint::max(); // it is forgotten then
     };
@@ -74,6 +75,7 @@ class ChildrenIo final : public StepService {
     void tell_end_of_input(const Bytes &nspace, Child &child);
     void push_next(const Bytes &nspace, Child &child);
     void on_pushed(const wire::ForwardedInputTaken &reply);
+    std::size_t unsent_to(const std::optional<Rank> &reader) const;
     void go_on();
 
     StepContext &context_;
@@ -93,6 +95,7 @@ class ChildrenIo final : public StepService {
     };
     std::vector<Queued> queued_; // libpmix has queued them, and the job is not yet told
     std::uint64_t next_push_ = 1;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // the last, for pushes that are dropped with children_
 };
 
 } // namespace pmixhost

@@ -135,7 +135,7 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
 pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
                       pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
     pmix_status_t status = answer_pull(procs, count, directives, ndirs, channels, data);
-    if (status != PMIX_OPERATION_SUCCEEDED && library_is_of_headers())
+    if (status != PMIX_OPERATION_SUCCEEDED && library_keeps_refused_pulls() && library_is_of_headers())
         pmixhost_void_refused_pull(data, count, channels); // else it gets what others are given
     return status;
 }

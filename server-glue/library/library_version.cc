@@ -50,6 +50,11 @@ bool library_answers_iof_deregistrations_astray() {
     return library_version() < LibraryVersion{6, 1, 0};
 }
 
+// pmix_server_iofreg of src/server/pmix_server_ops.c: in 4.2.2 and 5.0.7, and no release is known that does not
+bool library_keeps_refused_pulls() {
+    return true;
+}
+
 // pmix_server_log of src/server/pmix_server_ops.c
 bool library_leaves_syslog_to_its_host() {
     return library_version() >= LibraryVersion{6, 1, 0};

@@ -31,6 +31,8 @@ bool library_destructs_local_groups_twice();
 bool library_answers_attributes_astray();
 // PMIx_IOF_deregister is answered with whatever stands in some memory (server-glue/library/iof_deregistration.h).
 bool library_answers_iof_deregistrations_astray();
+// A PMIx_IOF_pull that the host refuses is served all the same (server-glue/library/refused_pull.h).
+bool library_keeps_refused_pulls();
 // What is for syslog is handed to the host alone; before, the library writes it and hands it on all the same.
 bool library_leaves_syslog_to_its_host();
 // A query that the host refuses is never answered in a server that is connected to one (connected_server.h).

@@ -36,6 +36,8 @@ std::vector<std::string> unmended_faults(const LibraryHeaders &headers) {
         "a fence or connect that fails is a success for some processes");
     add(library_answers_iof_deregistrations_astray(), headers.objects,
         "a tool's PMIx_IOF_deregister may fail although it is done");
+    add(library_keeps_refused_pulls(), headers.objects,
+        "a tool that may not read output gets what spawned jobs write for others");
     add(library_drops_refusals_of_connected_servers(), headers.objects,
         "a question that a debugged job's server refuses is not found, and not refused");
     add(library_prints_output_for_tools(), headers.objects,

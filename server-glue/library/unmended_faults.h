@@ -1,6 +1,6 @@
 // What of the libpmix that this process runs with is wrong, and would be mended here if pmixhost had been compiled for
 // it: its own tables and objects are touched only with the headers of that very version (failed_collective.h,
-// iof_deregistration.h, connected_server.h, default_output.h). For `pmixhost doctor`.
+// iof_deregistration.h, refused_pull.h, connected_server.h, default_output.h). For `pmixhost doctor`.
 #pragma once
 
 #include <string>

@@ -61,9 +61,9 @@ void TaskDoor::accept() {
     for (int i = 0; i < batch; ++i) {
         UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!peer && is_no_room(errno)) {
-            if (make_room())
+            if (is_no_descriptor(errno) && make_room())
                 continue;
-            // No descriptor is free: look again later, rather than be woken for ever.
+            // Look again later, rather than be woken for ever.
             watch_ = loop_.after(std::chrono::milliseconds(100), [this] { watch_door(); });
             return;
         }

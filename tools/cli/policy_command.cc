@@ -128,6 +128,7 @@ PolicyJson json_of(const std::vector<Error> &errors) {
 struct Idle {
     std::vector<Error> never;   // can never match
     std::vector<Error> nothing; // give nothing on jobs of others
+    std::vector<Error> unknown; // from which one on that was not found out
 };
 
 void show_as_json(const InForce &all, const Account &user, const Idle &idle) {
@@ -148,14 +149,21 @@ void show_as_json(const InForce &all, const Account &user, const Idle &idle) {
     out["built_in"] = json_of(policy::built_in_rules());
     out["never_matching"] = json_of(idle.never);
     out["without_effect_on_others"] = json_of(idle.nothing);
+    out["not_looked_at"] = json_of(idle.unknown);
     write_json(out);
 }
 
 int show_policy(const Sources &sources, const Account &user, bool json) {
     InForce all = load(sources, user);
-    Idle idle{never_matching(all.site.rules), without_effect_on_others(all.site.rules)};
+    Idle idle{never_matching(all.site.rules), without_effect_on_others(all.site.rules), {}};
     auto more = policy::never_matching(all.user.rules, user.person.uid);
     idle.never.insert(idle.never.end(), more.begin(), more.end());
+    for (auto *found : {&idle.never, &idle.nothing}) {
+        auto looked_at = std::stable_partition(found->begin(), found->end(),
+                                               [](const Error &one) { return one.kind != ErrorKind::limit; });
+        idle.unknown.insert(idle.unknown.end(), looked_at, found->end());
+        found->erase(looked_at, found->end());
+    }
     if (json) {
         show_as_json(all, user, idle);
         return all.wrong ? exit_failure : exit_ok;
@@ -175,7 +183,7 @@ int show_policy(const Sources &sources, const Account &user, bool json) {
     }
     fmt::print("\n{}# Where none matches:{}\n", colours.bold, colours.off);
     show_rules(policy::built_in_rules());
-    for (const auto &errors : {idle.never, idle.nothing}) {
+    for (const auto &errors : {idle.never, idle.nothing, idle.unknown}) {
         for (const auto &error : errors)
             std::fprintf(stderr, "pmixhost: warning: %s\n", error.text.c_str());
     }

@@ -169,7 +169,11 @@ bool draw(const Gathered &gathered) {
 class OtherScreen {
   public:
     OtherScreen() { write_whole(STDOUT_FILENO, "\x1b[?1049h\x1b[?25l\x1b[2J"); }
-    ~OtherScreen() { write_whole(STDOUT_FILENO, "\x1b[?25h\x1b[?1049l"); }
+    ~OtherScreen() {
+        pollfd room{STDOUT_FILENO, POLLOUT, 0};
+        if (::poll(&room, 1, 1000) > 0) // else nobody reads it, and it is to end all the same
+            write_whole(STDOUT_FILENO, "\x1b[?25h\x1b[?1049l");
+    }
     OtherScreen(const OtherScreen &) = delete;
 };
 

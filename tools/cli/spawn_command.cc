@@ -18,6 +18,7 @@ struct Wish {
     int processes = 1;
     std::string directory;
     std::string output; // a file's name, or empty
+    bool says_patience = false;
     int patience = 150; // seconds until they run
 };
 
@@ -39,8 +40,9 @@ std::string spawn(Wish wish) {
     pmix_nspace_t nspace = "";
     pmix_info_t directives[5];
     std::size_t count = 0;
-    PMIX_INFO_LOAD(&directives[count++], PMIX_TIMEOUT, &wish.patience,
-                   PMIX_INT); // else it comes after we have given up
+    if (wish.says_patience) // else spawn.timeout counts
+        PMIX_INFO_LOAD(&directives[count++], PMIX_TIMEOUT, &wish.patience, PMIX_INT);
+    const std::size_t optional = count + 1;
     auto yes = [&](const char *key) { PMIX_INFO_LOAD(&directives[count++], key, nullptr, PMIX_BOOL); };
     yes(PMIX_NOHUP); // it goes on without this tool
     if (!wish.output.empty()) {
@@ -49,7 +51,7 @@ std::string spawn(Wish wish) {
         if (is_pattern(wish.output))
             yes(PMIX_IOF_FILE_PATTERN);
     }
-    for (std::size_t i = 2; i < count; ++i)
+    for (std::size_t i = optional; i < count; ++i)
         PMIX_INFO_REQUIRED(&directives[i]); // a daemon that is older refuses them then, instead of doing without
     pmix_status_t status = PMIx_Spawn(directives, count, &app, 1, nspace);
     for (std::size_t i = 0; i < count; ++i)
@@ -96,6 +98,7 @@ int spawn_command(const Words &words) {
                             fmt::format("--output {}: several processes cannot write to one file; %r in its "
                                         "name becomes the rank",
                                         printable(wish.output)));
+    wish.says_patience = parser.count("--timeout") > 0;
     std::error_code failed;
     wish.directory = wish.directory.empty() ? std::filesystem::current_path(failed)
                                             : std::filesystem::absolute(wish.directory, failed);

@@ -4,6 +4,7 @@
 #include "common/base/start_thread.h"
 
 #include <condition_variable>
+#include <exception>
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
@@ -24,8 +25,13 @@ struct Look {
 Findings look_within(const std::string &what, std::chrono::milliseconds patience, std::function<Findings()> look,
                      bool &hung) {
     auto shared = std::make_shared<Look>();
-    auto started = start_thread([shared, look = std::move(look)] {
-        Findings found = look();
+    auto started = start_thread([shared, what, look = std::move(look)] {
+        Findings found;
+        try {
+            found = look();
+        } catch (const std::exception &failed) {
+            found = {wrong(what, failed.what(), "this is a fault of pmixhost's")};
+        }
         std::lock_guard lock(shared->mutex);
         shared->found = std::move(found);
         shared->ended.notify_one();

@@ -53,13 +53,15 @@ Findings policy_findings(const Patient &patient) {
     for (const auto &one : site.errors)
         all.push_back(wrong("policy", one.text + "; until then every tool is refused",
                             "mend that rule: pmixhost.conf(5), TOOLS; pmixhost config --check FILE"));
-    auto unreachable = [&all](const std::vector<Error> &rules) {
+    auto idle = [&all](const std::vector<Error> &rules, const char *cure) {
         for (const auto &one : rules)
-            all.push_back(doubtful("policy", one.text, "put that rule before the one that decides, or take it out"));
+            all.push_back(
+                doubtful("policy", one.text,
+                         one.kind == ErrorKind::limit ? "fewer users, groups and networks in one rule" : cure));
     };
-    unreachable(policy::never_matching(site.rules));
-    for (const auto &one : without_effect_on_others(site.rules))
-        all.push_back(doubtful("policy", one.text, "allow everything from an address, or take it out"));
+    constexpr char too_late[] = "put that rule before the one that decides, or take it out";
+    idle(policy::never_matching(site.rules), too_late);
+    idle(without_effect_on_others(site.rules), "allow everything from an address, or take it out");
     std::size_t own = 0;
     auto account = policy::find_account(patient.uid);
     if (!account && policy::needs_account(site, account.failure()))
@@ -75,7 +77,7 @@ Findings policy_findings(const Patient &patient) {
         if (content) {
             auto rules = policy::parse_user_policy(*content, path, names).rules;
             own = rules.size();
-            unreachable(policy::never_matching(rules, patient.uid));
+            idle(policy::never_matching(rules, patient.uid), too_late);
         }
     }
     if (!all.empty())

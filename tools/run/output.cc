@@ -45,10 +45,11 @@ void OutputSink::flush() {
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0) {
+            const int why = errno;
             broken_ = true;
             queue_.clear();
             watch_.reset();
-            loop_.post([on_broken = on_broken_, why = errno] { on_broken(why); });
+            loop_.post([on_broken = on_broken_, why] { on_broken(why); });
             if (when_empty_)
                 loop_.post(std::exchange(when_empty_, nullptr));
             return;

@@ -70,8 +70,7 @@ Run::Run(EventLoop &loop, const RunOptions &options)
                                           [this](int why) {
                                               if (why != EPIPE) {
                                                   say("error: standard output: {}", std::strerror(why));
-                                                  if (!decided_code_)
-                                                      decided_code_ = 1;
+                                                  output_is_lost_ = true;
                                               }
                                               // As in a pipeline: a task that writes on gets SIGPIPE.
                                               for (auto &stream : streams_) {
@@ -143,7 +142,7 @@ int Run::exit_code() const {
         return *decided_code_;
     if (WIFSIGNALED(highest_status_))
         return 128 + WTERMSIG(highest_status_);
-    return WEXITSTATUS(highest_status_);
+    return highest_status_ == 0 && output_is_lost_ ? 1 : WEXITSTATUS(highest_status_);
 }
 
 // --- what the daemons say ------------------------------------------------------------------------

@@ -109,6 +109,7 @@ class Run {
     bool report_posted_ = false;
 
     int highest_status_ = 0;          // as srun: the highest wait status
+    bool output_is_lost_ = false;     // it could not be written, though somebody is there
     std::optional<int> decided_code_; // MPI_Abort, --timeout, a daemon's failure
     bool ending_ = false;             // we ended the job: ends of tasks are no news
     TimePoint last_interrupt_{};

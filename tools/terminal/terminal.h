@@ -1,8 +1,10 @@
 // What a person at a terminal gets more than a pipe does: colours, and a line that says what is waited for.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -25,14 +27,22 @@ inline bool is_terminal(std::FILE *stream) {
 // Also where the terminal is one that somebody has made non-blocking, and through signals until `stop` says so. False:
 // nobody reads it, or it is to stop; errno says why.
 inline bool write_whole(int to, std::string_view bytes, bool (*stop)() = nullptr) {
+    constexpr int look_ms = 200; // a signal may come before the wait
     while (!bytes.empty()) {
-        ssize_t written = ::write(to, bytes.data(), bytes.size());
-        bool waits_for_room = written < 0 && errno == EAGAIN;
         pollfd room{to, POLLOUT, 0};
-        bool interrupted = waits_for_room ? ::poll(&room, 1, -1) < 0 : written < 0 && errno == EINTR;
-        if (interrupted && stop && stop())
-            return false;
-        if (written < 0 && !waits_for_room && !interrupted)
+        if (stop && ::poll(&room, 1, look_ms) <= 0) {
+            if (stop()) {
+                errno = EINTR;
+                return false;
+            }
+            continue;
+        }
+        // What takes a part at once takes all of PIPE_BUF; more it may be waited for.
+        ssize_t written =
+            ::write(to, bytes.data(), stop ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size());
+        if (written < 0 && errno == EAGAIN)
+            ::poll(&room, 1, look_ms);
+        else if (written < 0 && errno != EINTR)
             return false;
         bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
     }

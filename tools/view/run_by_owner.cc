@@ -81,7 +81,7 @@ int show_run(Desk desk, int interrupted) {
             continue; // their contents are not defined
         if ((polls[0].revents != 0 && !pass_on_some(out->first, STDOUT_FILENO)) ||
             (polls[1].revents != 0 && !pass_on_some(err->first, STDERR_FILENO)))
-            return run_failed;
+            return was_interrupted() ? interrupted : run_failed;
         if (polls[2].revents != 0 && (ended = hear_of_end(connection.get())))
             until = Clock::now() + last_bytes_within;
     }

@@ -166,7 +166,6 @@ int check(const std::string &file) {
     if (!found)
         tell(wrong("slurm", found.failure().text,
                    "slurm.conf of this host, or what it is fetched from; ldd $(command -v scontrol)"));
-    std::string version = found ? *found : std::string();
     std::time_t before = std::time(nullptr);
     auto said = run_captured({"scontrol", "show", "config"}, patience, in_utc());
     std::time_t after = std::time(nullptr);
@@ -174,13 +173,14 @@ int check(const std::string &file) {
     bool answered = said && said->code == 0;
     ControllerConfig config = answered ? parse_controller_config(said->out) : ControllerConfig();
     if (answered && found)
-        tell(fine("slurm", fmt::format("{}; the controller has {}", version, config["SLURM_VERSION"])));
+        tell(fine("slurm", fmt::format("{}; the controller has {}", *found, config["SLURM_VERSION"])));
     else if (found)
         tell(wrong("slurm", "the controller does not answer: " + (said ? first_line(said->err) : said.failure().text),
                    "scontrol ping; then munge on this host, slurm.conf, and slurmctld"));
     auto directories = plugin_directories(config);
-    tell(plugin_findings(directories.empty() ? std::vector<std::string>{PMIXHOST_SLURM_PLUGINDIR} : directories,
-                         version));
+    if (found) // else srun fails as well, whatever it loads
+        tell(plugin_findings(directories.empty() ? std::vector<std::string>{PMIXHOST_SLURM_PLUGINDIR} : directories,
+                             *found));
     tell(munge_findings(config["AuthType"] != "auth/slurm"));
     tell(srun_finding(settings));
     if (!answered)

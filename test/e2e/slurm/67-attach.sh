@@ -42,7 +42,7 @@ for reader in first second third; do
     wait "$reads"
 done
 # In the background, the terminal is not the command's to change: it would be stopped.
-screen=$(at_host script -qec "sh -mc 'timeout --foreground 5 $pmixhost output -r 1 --stdout $job & wait; echo waited'" /dev/null \
+screen=$(at_host script -qec "sh -mc 'timeout --foreground 10 $pmixhost output -r 1 --stdout $job & wait; echo waited'" /dev/null \
     2>&1 </dev/null 9>&- | tr -d '\r')
 is "one in the background of a terminal goes on, too" \
     "$(grep -c '^early 1' <<<"$screen") $(grep -c '^waited' <<<"$screen") $(grep -c -i stopped <<<"$screen")" "1 1 0"
