@@ -37,7 +37,7 @@ inline bool write_whole(int to, std::string_view bytes, bool (*stop)() = nullptr
             }
             continue;
         }
-        // What takes a part at once takes all of PIPE_BUF; more it may be waited for.
+        // A pipe that polls as writable takes so much at once; for more, write(2) may wait.
         ssize_t written =
             ::write(to, bytes.data(), stop ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size());
         if (written < 0 && errno == EAGAIN)
