@@ -1,6 +1,7 @@
 // See child_job.h.
 #include "server-glue/spawn/child_job.h"
 
+#include "common/base/fd_pair.h"
 #include "common/process/posix_spawn.h"
 
 #include <algorithm>
@@ -72,16 +73,20 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
         return system_error("pipe", errno);
     job->words_.reset(words[0]);
     UniqueFd words_end(words[1]);
+    auto silence = make_pipe();
+    if (!silence)
+        return silence.failure();
+    job->silence_ = std::move(silence->second);
     auto high_channel = moved_up(channel_end.get()), high_words = moved_up(words_end.get()),
-         high_stderr = moved_up(STDERR_FILENO);
-    for (auto *high : {&high_channel, &high_words, &high_stderr}) {
+         high_stderr = moved_up(STDERR_FILENO), high_silence = moved_up(silence->first.get());
+    for (auto *high : {&high_channel, &high_words, &high_stderr, &high_silence}) {
         if (!*high)
             return high->failure();
     }
 
     SpawnFiles files;
     if (!with_input)
-        posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&files.actions, (*high_silence).get(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&files.actions, (*high_words).get(), STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&files.actions, (*high_channel).get(), spawn_fd);
     posix_spawn_file_actions_adddup2(&files.actions, (*high_stderr).get(), stderr_fd);

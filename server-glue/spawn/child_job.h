@@ -21,7 +21,8 @@ class ChildJob {
     };
     static constexpr std::size_t max_line = 8192;
     // Fails (limit) where the command is longer than the system takes. `with_input`: it gets this process' standard
-    // input, else none.
+    // input; else one that has nothing and does not end before the job. For a command may tell the end to every host,
+    // wanted or not, and lose the output of one whose tasks have ended by then (contrib/doc/semantics.md).
     static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, bool with_input,
                                                    Callbacks callbacks);
     ChildJob(const ChildJob &) = delete;
@@ -36,7 +37,7 @@ class ChildJob {
 
     Callbacks callbacks_;
     pid_t pid_ = -1;
-    UniqueFd channel_, words_, pidfd_;
+    UniqueFd channel_, words_, pidfd_, silence_; // silence_: what the end of its standard input waits for
     std::string lines_, said_, begun_;
     EventLoop::Handle channel_watch_, words_watch_, end_watch_;
 };

@@ -573,6 +573,24 @@ void the_words_of_a_job_come_in_lines(void **) {
     assert_true(lines.back().starts_with("xxx") && lines.back().ends_with("x last\n"));
 }
 
+// srun tells the end of its input to every host, whose tasks may have ended.
+void a_job_without_input_reads_no_end(void **) {
+    auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+    auto loop = std::move(*made);
+    std::string said_in_all;
+    // read -t 0: whether read(2) would return, also with an end.
+    JobCommand command{{"/bin/bash", "-c", "read -t 0 && echo ended >&2; echo asked >&2"}, {"PATH=/usr/bin:/bin"}, {}};
+    auto job = ChildJob::start(*loop, command, false,
+                               {[](SpawnEvent) {}, [](const std::string &) {},
+                                [&](int, std::string said) {
+                                    said_in_all = std::move(said);
+                                    loop->stop();
+                                }});
+    assert_true(job.ok());
+    assert_true(loop->run().ok());
+    assert_string_equal(said_in_all.c_str(), "asked\n");
+}
+
 } // namespace
 
 int main() {
@@ -601,6 +619,7 @@ int main() {
         cmocka_unit_test(who_is_stopped_meanwhile_asks_no_more),
         cmocka_unit_test(a_command_that_is_too_long_is_refused_by_its_limit),
         cmocka_unit_test(the_words_of_a_job_come_in_lines),
+        cmocka_unit_test(a_job_without_input_reads_no_end),
     };
     return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);
 }
