@@ -56,14 +56,14 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
       terminal_(STDERR_FILENO, [](std::uint64_t lost) { return line_of(fmt::format("{} lines were left out", lost)); }),
       settings_(settings), calls_(std::move(calls)), on_end_(std::move(on_end)),
       peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
-             {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
-                  on_message(step, from, type, payload);
+             {[this](CentralServer::StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
+                  on_message({peers_.nspace_of(step), from}, type, payload);
               },
-              [this](StepId step, HostIndex host, Mesh::Gone how) {
+              [this](CentralServer::StepId step, HostIndex host, Mesh::Gone how) {
                   if (how == Mesh::Gone::lost)
-                      host_lost(step, host);
+                      host_lost({peers_.nspace_of(step), host});
               },
-              [this](StepId step) { living_on_.erase(step); }}),
+              [](CentralServer::StepId) {}}),
       starters_(loop, max_children), givers_(loop, max_returns) {}
 
 void LauncherServer::tell_user(const std::string &text) {
@@ -77,20 +77,20 @@ void LauncherServer::on_invitation(const std::string &message) {
         peers_.on_invitation(message);
 }
 
-void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload) {
+void LauncherServer::on_message(const Spawner &from, std::uint8_t type, const Bytes &payload) {
     if (type == wire::SpawnRequest::type) {
         auto request = wire::decode<wire::SpawnRequest>(payload);
         if (!request)
             return log_.warning("{}", request.failure().text);
         if (request->lives_on != 0)
-            living_on_.insert(step);
-        on_request(step, from, std::move(*request));
+            living_on_.insert(from.nspace);
+        on_request(from, std::move(*request));
     } else if (type == wire::EndChild::type) {
         if (auto end = wire::decode<wire::EndChild>(payload))
-            end_child(step, end->nspace);
+            end_child(from.nspace, end->nspace);
     } else if (type == wire::SpawnCancel::type) {
         if (auto request = wire::decode<wire::SpawnCancel>(payload))
-            cancel(step, from, request->id, "the server of the tool that has asked for it leaves");
+            cancel(from, request->id, "the server of the tool that has asked for it leaves");
     } else if (type == wire::LeaveAllocation::type) {
         auto left = wire::decode<wire::LeaveAllocation>(payload);
         auto place = left ? places_.find(left->allocation) : places_.end();
@@ -102,13 +102,15 @@ void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, 
     } else if (type == wire::StepOver::type) {
         auto over = wire::decode<wire::StepOver>(payload);
         if (over && over->badly)
-            end_children(fmt::format("tasks of host {} of the step have ended badly", from));
+            end_children(fmt::format("tasks of host {} of the step have ended badly", from.host));
     } else {
         log_.warning("a step's daemon sent a message of unknown type {}", type);
     }
 }
 
-void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest request) {
+void LauncherServer::on_request(const Spawner &from, wire::SpawnRequest request) {
+    // The connection says which namespace asks, not the message; and it may have gone when there is a starter.
+    request.nspace = from.nspace;
     const std::string allocation = request.allocation;
     Place &place = places_[allocation];
     ++place.requests;
@@ -116,7 +118,7 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
     place.timer.reset();
     place.gives_back = place.gives_back || (request.gives_back != 0 && !allocation.empty());
     if (place.starter || ending_ || step_over_) {
-        if (!start(step, from, std::move(request)))
+        if (!start(from, std::move(request)))
             leave(allocation);
         return;
     }
@@ -126,7 +128,7 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
     if (std::uint64_t seconds = start_limit_of(request); seconds > 0)
         limit = std::min<std::chrono::milliseconds>(limit, std::chrono::seconds(seconds));
     std::uint64_t number = next_early_++;
-    early_[number] = {step, from, std::move(request), loop_.now()};
+    early_[number] = {from, std::move(request), loop_.now()};
     starters_.run(
         "starter " + allocation, loop_.now() + limit,
         [make = calls_.make_starter, allocation] { return make(allocation); },
@@ -140,12 +142,12 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
                 there.starter = std::move(*made);
             if (there.starter) {
                 take_from_start_limit(early.request, loop_.now() - early.since);
-                if (!start(early.step, early.from, std::move(early.request)))
+                if (!start(early.from, std::move(early.request)))
                     leave(allocation);
                 return;
             }
             const Error &why = made.failure();
-            refuse(early.step, early.from, early.request, spawn_status_of(why.kind),
+            refuse(early.from, early.request, spawn_status_of(why.kind),
                    why.kind == ErrorKind::timeout ? fmt::format("the resource manager has not answered within {} s",
                                                                 static_cast<double>(limit.count()) / 1000.0)
                                                   : why.text);
@@ -202,32 +204,30 @@ void LauncherServer::give_back(const std::string &allocation, unsigned tries) {
         });
 }
 
-void LauncherServer::refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status,
+void LauncherServer::refuse(const Spawner &from, const wire::SpawnRequest &request, int status,
                             const std::string &reason) {
     tell_user(fmt::format("PMIx_Spawn of rank {} of {}: {}", request.rank, printable(request.nspace),
                           printable(reason, 1000)));
-    reply(step, from, request.id, status, {}, reason);
+    reply(from, request.id, status, {}, reason);
 }
 
-bool LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest request) {
+bool LauncherServer::start(const Spawner &from, wire::SpawnRequest request) {
     auto refuse = [&](int status, const std::string &reason) {
-        this->refuse(step, from, request, status, reason);
+        this->refuse(from, request, status, reason);
         return false;
     };
     if (ending_ || step_over_) {
-        reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
+        reply(from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
         return false;
     }
     if (children_.size() >= max_children)
         return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
-    // The connection says which namespace asks, not the message.
-    request.nspace = peers_.nspace_of(step);
     auto starter = places_.at(request.allocation).starter;
     auto planned = plan_spawn(request, starter->site());
     if (auto *no = std::get_if<SpawnRefusal>(&planned))
         return refuse(no->status, no->text);
     auto &plan = std::get<SpawnPlan>(planned);
-    plan.parent_host = from;
+    plan.parent_host = from.host;
     auto command = starter->command(plan);
     if (!command)
         return refuse(spawn_status_of(command.failure().kind), command.failure().text);
@@ -245,8 +245,7 @@ bool LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     child.job = std::move(*job);
     child.starter = std::move(starter);
     child.allocation = request.allocation;
-    child.step = step;
-    child.host = from;
+    child.of = from;
     child.id = request.id;
     child.tell_start = plan.tell_start;
     child.tell_end = plan.tell_end;
@@ -328,7 +327,7 @@ void LauncherServer::answer(std::uint64_t number, Child &child, int status, cons
         return;
     child.timer.reset();
     child.ran = status == PMIX_SUCCESS;
-    reply(child.step, child.host, child.id, status, child.ran ? child.nspace : "", reason,
+    reply(child.of, child.id, status, child.ran ? child.nspace : "", reason,
           child.ran ? describe(child) : wire::NamespaceInfo());
     child.plan.reset();
     if (child.ran && child.logs_start)
@@ -381,7 +380,7 @@ void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status
     message.what = what;
     message.exit_code = exit_code_of(wait_status);
     message.time = static_cast<std::uint64_t>(std::time(nullptr));
-    peers_.send(child.step, child.host, wire::JobEvent::type, share(wire::encode(message)));
+    send(child.of, wire::JobEvent::type, share(wire::encode(message)));
 }
 
 wire::NamespaceInfo LauncherServer::describe(const Child &child) const {
@@ -406,7 +405,7 @@ wire::NamespaceInfo LauncherServer::describe(const Child &child) const {
     return info;
 }
 
-void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
+void LauncherServer::reply(const Spawner &to, std::uint64_t id, int status, const std::string &nspace,
                            const std::string &reason, wire::NamespaceInfo info) {
     wire::SpawnReply message;
     message.id = id;
@@ -419,7 +418,11 @@ void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int st
         message.info = {};
         bytes = wire::encode(message);
     }
-    peers_.send(step, host, wire::SpawnReply::type, share(std::move(bytes)));
+    send(to, wire::SpawnReply::type, share(std::move(bytes)));
+}
+
+void LauncherServer::send(const Spawner &to, std::uint8_t type, SharedBytes payload) {
+    peers_.send(peers_.step_of(to.nspace), to.host, type, std::move(payload));
 }
 
 void LauncherServer::end_children(const std::string &why) {
@@ -435,49 +438,49 @@ void LauncherServer::end_children(const std::string &why) {
 
 // Of a step that lives on, what its other hosts have spawned does so as well, and what this one had spawned: it shares
 // no fate with its parent. But nobody would hear of what was still being started for it.
-void LauncherServer::host_lost(StepId step, HostIndex host) {
-    const std::string why = fmt::format("host {} of the step is lost", host);
-    if (!living_on_.contains(step))
+void LauncherServer::host_lost(const Spawner &lost) {
+    const std::string why = fmt::format("host {} of the step is lost", lost.host);
+    if (!living_on_.contains(lost.nspace))
         return end_children(why);
     std::vector<std::uint64_t> asked;
     for (const auto &[number, early] : early_) {
-        if (early.step == step && early.from == host)
+        if (early.from == lost)
             asked.push_back(early.request.id);
     }
     for (const auto &[number, child] : children_) {
-        if (child.step == step && child.host == host && !child.answered)
+        if (child.of == lost && !child.answered)
             asked.push_back(child.id);
     }
     for (std::uint64_t id : asked)
-        cancel(step, host, id, why);
+        cancel(lost, id, why);
 }
 
 void LauncherServer::drop_early() {
     for (const auto &[number, early] : std::exchange(early_, {})) {
-        start(early.step, early.from, early.request); // says that the step is ending
+        start(early.from, early.request); // says that the step is ending
         leave(early.request.allocation);
     }
 }
 
-void LauncherServer::end_child(StepId step, const Bytes &nspace) {
+void LauncherServer::end_child(const Bytes &parent, const Bytes &nspace) {
     for (auto &[number, child] : children_) {
-        if (child.step == step && child.nspace == nspace)
+        if (child.of.nspace == parent && child.nspace == nspace)
             child.job->signal(SIGTERM);
     }
 }
 
 // The answer may be on its way to a host that no longer waits for it.
-void LauncherServer::cancel(StepId step, HostIndex from, std::uint64_t id, const std::string &why) {
+void LauncherServer::cancel(const Spawner &from, std::uint64_t id, const std::string &why) {
     for (auto early = early_.begin(); early != early_.end(); ++early) {
         const Early &one = early->second;
-        if (one.step != step || one.from != from || one.request.id != id)
+        if (one.from != from || one.request.id != id)
             continue;
-        reply(step, from, id, PMIX_ERR_JOB_CANCELED, {}, why);
+        reply(from, id, PMIX_ERR_JOB_CANCELED, {}, why);
         auto node = early_.extract(early);
         return leave(node.mapped().request.allocation);
     }
     for (auto &[number, child] : children_) {
-        if (child.step != step || child.host != from || child.id != id)
+        if (child.of != from || child.id != id)
             continue;
         log_.info("{}: job {} is ended", why, number);
         answer(number, child, PMIX_ERR_JOB_CANCELED, why);

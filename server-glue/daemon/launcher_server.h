@@ -55,13 +55,17 @@ class LauncherServer {
     void end_children(const std::string &why);
 
   private:
-    using StepId = CentralServer::StepId;
+    // Who has asked: a host of a step. Not by its connection, which may be lost and come again.
+    struct Spawner {
+        Bytes nspace;
+        HostIndex host = 0;
+        bool operator==(const Spawner &) const = default;
+    };
     struct Child {
         std::unique_ptr<ChildJob> job;
         std::shared_ptr<JobStarter> starter;
         std::string allocation;
-        StepId step = 0;
-        HostIndex host = 0;
+        Spawner of;
         std::uint64_t id = 0;                  // of the request
         std::string nspace;                    // once it is known
         std::shared_ptr<const SpawnPlan> plan; // until it is answered
@@ -75,8 +79,7 @@ class LauncherServer {
     };
     // A request that came before there was a starter.
     struct Early {
-        StepId step = 0;
-        HostIndex from = 0;
+        Spawner from;
         wire::SpawnRequest request;
         TimePoint since;
     };
@@ -87,19 +90,19 @@ class LauncherServer {
         bool left = false;         // by the lobby
         EventLoop::Handle timer{}; // without requests, for it to leave
     };
-    void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
+    void on_message(const Spawner &from, std::uint8_t type, const Bytes &payload);
     void leave(const std::string &allocation);
     void give_back(const std::string &allocation);
     void give_back(const std::string &allocation, unsigned tries);
     void give_back_all(); // in which nothing is
     void drop_early();    // the step is ending
-    void end_child(StepId step, const Bytes &nspace);
-    void cancel(StepId step, HostIndex from, std::uint64_t id, const std::string &why);
-    void host_lost(StepId step, HostIndex host);
-    void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
-    void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status, const std::string &reason);
+    void end_child(const Bytes &parent, const Bytes &nspace);
+    void cancel(const Spawner &from, std::uint64_t id, const std::string &why);
+    void host_lost(const Spawner &lost);
+    void on_request(const Spawner &from, wire::SpawnRequest request);
+    void refuse(const Spawner &from, const wire::SpawnRequest &request, int status, const std::string &reason);
     // False: it is refused.
-    bool start(StepId step, HostIndex from, wire::SpawnRequest request);
+    bool start(const Spawner &from, wire::SpawnRequest request);
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
     void tell_start(Child &child); // once
@@ -108,8 +111,9 @@ class LauncherServer {
     void limit_time(std::uint64_t number, Child &child);
     void end_failed(std::uint64_t number, Child &child); // in a moment
     wire::NamespaceInfo describe(const Child &child) const;
-    void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
-               const std::string &reason, wire::NamespaceInfo info = {});
+    void reply(const Spawner &to, std::uint64_t id, int status, const std::string &nspace, const std::string &reason,
+               wire::NamespaceInfo info = {});
+    void send(const Spawner &to, std::uint8_t type, SharedBytes payload); // unless it is not here
     // On the user's terminal, which may take no more for now: nobody waits for it.
     void tell_user(const std::string &text);
     void end_if_done();
@@ -130,7 +134,7 @@ class LauncherServer {
     std::map<std::uint64_t, Early> early_;
     std::uint64_t next_early_ = 1;
     bool step_over_ = false, ending_ = false;
-    std::set<StepId> living_on_; // whose hosts go on without one that is lost (SpawnRequest::lives_on)
+    std::set<Bytes> living_on_; // namespaces whose hosts go on without one that is lost (SpawnRequest::lives_on)
     SlowCalls starters_, givers_;
 };
 

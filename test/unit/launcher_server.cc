@@ -34,9 +34,13 @@ class NoHosts final : public JobStarter {
 // Each job is this script, which has the spawn channel as $PMIXHOST_SPAWN_FD.
 class Script final : public JobStarter {
   public:
-    explicit Script(std::string text) : text_(std::move(text)) { site_.hosts.push_back({"here", 4}); }
+    using Parents = std::shared_ptr<std::vector<std::string>>; // of the plans, in order
+    Script(std::string text, Parents parents) : text_(std::move(text)), parents_(std::move(parents)) {
+        site_.hosts.push_back({"here", 4});
+    }
     const SpawnSite &site() const override { return site_; }
-    Result<JobCommand> command(const SpawnPlan &) override {
+    Result<JobCommand> command(const SpawnPlan &plan) override {
+        parents_->push_back(plan.parent_nspace);
         return JobCommand{{"/bin/sh", "-c", text_}, {"PATH=/usr/bin:/bin"}, {}};
     }
     JobPlace place(const SpawnPlan &, const std::string &) const override { return {}; }
@@ -44,6 +48,7 @@ class Script final : public JobStarter {
 
   private:
     std::string text_;
+    Parents parents_;
     SpawnSite site_;
 };
 
@@ -67,6 +72,7 @@ struct World {
         }
     };
     std::shared_ptr<Given> given = std::make_shared<Given>();
+    Script::Parents parents = std::make_shared<std::vector<std::string>>();
     std::optional<LauncherServer> launcher;
     std::unique_ptr<Mesh> daemon;
     std::vector<wire::SpawnReply> replies;
@@ -79,14 +85,14 @@ struct World {
         loop = std::move(*made);
         settings.transport_interfaces = {"lo"};
         settings.spawn_timeout = spawn_timeout;
-        auto make_starter = [opening = opening, asked = asked, has_hosts,
-                             script](const std::string &allocation) -> Result<std::shared_ptr<JobStarter>> {
+        auto make_starter = [opening = opening, asked = asked, has_hosts, script,
+                             parents = parents](const std::string &allocation) -> Result<std::shared_ptr<JobStarter>> {
             ++*asked;
             opening->wait();
             if (!has_hosts || allocation == "none")
                 return error(ErrorKind::not_found, "there is no allocation");
             if (!script.empty())
-                return std::static_pointer_cast<JobStarter>(std::make_shared<Script>(script));
+                return std::static_pointer_cast<JobStarter>(std::make_shared<Script>(script, parents));
             return std::static_pointer_cast<JobStarter>(std::make_shared<NoHosts>());
         };
         launcher.emplace(
@@ -366,6 +372,44 @@ void a_step_that_lives_on_spawns_on(void **) {
     assert_int_equal(asked_after_a_loss(false), PMIX_ERR_JOB_CANCELED);
 }
 
+// Its jobs are its own when it has come again.
+void a_lost_host_that_is_back_commands_its_jobs(void **) {
+    World world(20s, true, never_ends);
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION, {}, false, true);
+    world.run_until_replies(1);
+    world.daemon.reset();
+    world.pass(200ms);
+    world.join();
+    world.daemon->send(peer_of(CentralRole::launcher, hosts), wire::EndChild::type,
+                       share(wire::encode(wire::EndChild{"job"})));
+    while (world.heard.back() != "job ended")
+        assert_true(world.loop->run().ok());
+    world.daemon.reset(); // its step lives on, though this connection has not said so
+    world.pass(200ms);
+    world.join();
+    world.ask(2, PMIX_NOTIFY_COMPLETION, {}, false, true);
+    world.run_until_replies(2);
+    assert_int_equal(world.replies[1].status, PMIX_SUCCESS);
+    world.end_all();
+}
+
+// Its tasks end well, and others of its step go on: so does what it has asked for.
+void who_has_left_before_there_is_a_place_is_the_parent(void **) {
+    World world(20s, true, never_ends);
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    while (*world.asked == 0)
+        world.pass(10ms);
+    world.daemon->farewell();
+    world.pass(200ms);
+    world.daemon.reset();
+    world.opening->open();
+    while (world.parents->empty())
+        world.pass(10ms);
+    assert_string_equal(world.parents->front().c_str(), "parent");
+    world.end_all();
+}
+
 // Until so many allocations have been given back, or a while has gone by without.
 std::vector<std::string> given_back(World &world, std::size_t count) {
     auto look = world.loop->after(5ms, [&] { world.loop->stop(); });
@@ -607,6 +651,8 @@ int main() {
         cmocka_unit_test(what_runs_already_is_taken_back),
         cmocka_unit_test(who_was_never_here_is_not_lost),
         cmocka_unit_test(a_step_that_lives_on_spawns_on),
+        cmocka_unit_test(a_lost_host_that_is_back_commands_its_jobs),
+        cmocka_unit_test(who_has_left_before_there_is_a_place_is_the_parent),
         cmocka_unit_test(an_allocation_is_given_back_with_the_last_of_its_jobs),
         cmocka_unit_test(an_allocation_is_given_back_when_the_lobby_has_left_it),
         cmocka_unit_test(what_waits_for_a_place_is_over_with_the_lobby),
