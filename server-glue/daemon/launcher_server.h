@@ -55,7 +55,9 @@ class LauncherServer {
     void end_children(const std::string &why);
 
   private:
-    // Who has asked: a host of a step. Not by its connection, which may be lost and come again.
+    // Who has asked: a host of a step. Not by its connection, which may be lost and come again; so a step that invites
+    // with another's name has a say over that one's jobs. It is the same user's (transport/invitation.h). What ends
+    // while there is no connection is told to nobody.
     struct Spawner {
         Bytes nspace;
         HostIndex host = 0;
