@@ -112,6 +112,12 @@ Result<void> lead_to(int fd, int stream, const std::string &file, bool only) {
     return {};
 }
 
+void end_input(int fd) {
+    ::close(STDIN_FILENO);
+    if (::open("/dev/null", O_RDONLY) != STDIN_FILENO) // the lowest that is free
+        fail(fd, 's', errno, fmt::format("/dev/null cannot be its input: {}", std::strerror(errno)));
+}
+
 // Relative names are of the directory that it is in.
 void lead_output(int fd, const TaskApp &app, std::uint32_t rank, bool entered) {
     if (!entered && app.output.place != TaskOutput::Place::nowhere && !app.output.path.starts_with('/'))
@@ -197,6 +203,8 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
              fmt::format("{} cannot be stopped at its first instruction: it is started with {} (the setting "
                          "spawn_prefix)",
                          app->program, app->prefix.front()));
+    if (app->no_input)
+        end_input(fd);
     lead_output(fd, *app, rank, entered);
     if (stops) {
         auto armed = arm_exec_stop();

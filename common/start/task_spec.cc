@@ -87,6 +87,8 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
             add("index_argv", "1");
         if (app.merge)
             add("merge", "1");
+        if (app.no_input)
+            add("no_input", "1");
         for (const auto &[word, place] : output_words) {
             if (app.output.place == place)
                 text(word, app.output.path);
@@ -180,6 +182,8 @@ Result<std::vector<TaskApp>> decode_task_spec(std::string_view text) {
             app.index_argv = true;
         else if (key == "merge")
             app.merge = true;
+        else if (key == "no_input")
+            app.no_input = true;
         else if (key == "output_only")
             app.output.only = true;
         else

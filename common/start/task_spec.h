@@ -4,7 +4,8 @@
 //
 // The text is a start document (common/start/start_document.h), escaped as common/local/local_text.h tells. Each
 // `app FIRST COUNT` is followed by the lines that belong to it:
-//   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1    prefix W (word by word)
+//   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1    no_input 1
+//   prefix W (word by word)
 //   stop FIRST LAST (ranks that are stopped at their first instruction)
 //   output_file P    output_pattern P    output_directory P    output_only 1 (task_output.h)
 //   set NAME=VALUE    add NAME=VALUE    unset NAME
@@ -42,6 +43,7 @@ struct TaskApp {
     std::vector<std::string> prefix;        // is executed instead, with the program and its arguments behind it
     bool index_argv = false;                // "-RANK" is added to the name
     bool merge = false;                     // standard error goes where standard output goes
+    bool no_input = false;                  // its standard input is /dev/null, whatever the RM has given it
     TaskOutput output;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> stop_on_exec; // ranks, first to last
     bool operator==(const TaskApp &) const = default;

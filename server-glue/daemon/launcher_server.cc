@@ -232,7 +232,11 @@ bool LauncherServer::start(const Spawner &from, wire::SpawnRequest request) {
     if (!command)
         return refuse(spawn_status_of(command.failure().kind), command.failure().text);
     std::uint64_t number = next_child_++;
-    auto job = ChildJob::start(loop_, *command, plan.stdin_rank.has_value(),
+    // Of what the parent pushes the job's daemons have to know that nothing else comes.
+    auto input = plan.stdin_rank      ? ChildJob::Input::ours
+                 : plan.takes_input() ? ChildJob::Input::ended
+                                      : ChildJob::Input::silent;
+    auto job = ChildJob::start(loop_, *command, input,
                                {[this, number](SpawnEvent event) { on_event(number, std::move(event)); },
                                 [this](std::string line) { terminal_.write(std::move(line)); },
                                 [this, number](int status, std::string said) { on_end(number, status, said); }});

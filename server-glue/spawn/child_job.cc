@@ -59,7 +59,7 @@ Error too_long(const std::vector<std::string> &argv, const std::vector<std::stri
 
 } // namespace
 
-Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &command, bool with_input,
+Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &command, Input input,
                                                   Callbacks callbacks) {
     std::unique_ptr<ChildJob> job(new ChildJob(std::move(callbacks)));
     int channel[2], words[2];
@@ -85,7 +85,9 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
     }
 
     SpawnFiles files;
-    if (!with_input)
+    if (input == Input::ended)
+        posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    else if (input == Input::silent)
         posix_spawn_file_actions_adddup2(&files.actions, (*high_silence).get(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&files.actions, (*high_words).get(), STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&files.actions, (*high_channel).get(), spawn_fd);

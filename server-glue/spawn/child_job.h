@@ -20,10 +20,16 @@ class ChildJob {
         std::function<void(int wait_status, std::string said)> on_end;
     };
     static constexpr std::size_t max_line = 8192;
-    // Fails (limit) where the command is longer than the system takes. `with_input`: it gets this process' standard
-    // input; else one that has nothing and does not end before the job. For a command may tell the end to every host,
-    // wanted or not, and lose the output of one whose tasks have ended by then (contrib/doc/semantics.md).
-    static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, bool with_input,
+    // The command's standard input.
+    enum class Input {
+        ours,  // this process'
+        ended, // /dev/null
+        // Has nothing, and does not end before the job. For a command may tell the end to every host, and lose the
+        // output of one whose tasks have ended by then (contrib/doc/semantics.md).
+        silent,
+    };
+    // Fails (limit) where the command is longer than the system takes.
+    static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, Input input,
                                                    Callbacks callbacks);
     ChildJob(const ChildJob &) = delete;
     void signal(int number);

@@ -197,7 +197,7 @@ Listener::~Listener() {
     loop_.hosts.hosts[loop_.self].listener = nullptr;
 }
 
-Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &, bool, Callbacks callbacks) {
+Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &, Input, Callbacks callbacks) {
     std::unique_ptr<ChildJob> job(new ChildJob(loop, callbacks));
     loop.hosts.start_child(callbacks.on_event);
     return job;

@@ -600,7 +600,7 @@ void the_words_of_a_job_come_in_lines(void **) {
                         "tr '\\0' x >&2; printf ' last' >&2"},
                        {"PATH=/usr/bin:/bin"},
                        {}};
-    auto job = ChildJob::start(*loop, command, false,
+    auto job = ChildJob::start(*loop, command, ChildJob::Input::silent,
                                {[](SpawnEvent) {}, [&](std::string line) { lines.push_back(std::move(line)); },
                                 [&](int, std::string said) {
                                     said_in_all = std::move(said);
@@ -617,14 +617,14 @@ void the_words_of_a_job_come_in_lines(void **) {
     assert_true(lines.back().starts_with("xxx") && lines.back().ends_with("x last\n"));
 }
 
-// srun tells the end of its input to every host, whose tasks may have ended.
+// A command may tell the end of its input to every host, whose tasks may have ended.
 void a_job_without_input_reads_no_end(void **) {
     auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
     auto loop = std::move(*made);
     std::string said_in_all;
     // read -t 0: whether read(2) would return, also with an end.
     JobCommand command{{"/bin/bash", "-c", "read -t 0 && echo ended >&2; echo asked >&2"}, {"PATH=/usr/bin:/bin"}, {}};
-    auto job = ChildJob::start(*loop, command, false,
+    auto job = ChildJob::start(*loop, command, ChildJob::Input::silent,
                                {[](SpawnEvent) {}, [](const std::string &) {},
                                 [&](int, std::string said) {
                                     said_in_all = std::move(said);

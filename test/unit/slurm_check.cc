@@ -176,7 +176,7 @@ void a_look_at_hosts_is_begun_or_says_why_not(void **) {
     std::string place = directory;
     auto run = [&](const std::string &squeue) {
         std::ofstream(place + "/squeue") << "#!/bin/sh\n" << squeue << "\n";
-        std::ofstream(place + "/srun") << "#!/bin/sh\necho \"srun $*\"; env\n";
+        std::ofstream(place + "/srun") << "#!/bin/bash\necho \"srun $*\"; env; read -t 0 || echo silent\n";
         for (const char *name : {"/squeue", "/srun"})
             std::filesystem::permissions(place + name, std::filesystem::perms::owner_all);
         return run_captured({check_slurm, "--run-on", "slurm.77.0", "true"}, std::chrono::seconds(60),
@@ -191,6 +191,8 @@ void a_look_at_hosts_is_begun_or_says_why_not(void **) {
     assert_true(said->out.starts_with("{\"hosts\": 2}\n"));
     assert_true(said->out.find("--jobid=77") != said->out.npos && said->out.find("--nodes=2") != said->out.npos);
     assert_true(said->out.find("SLURM_CONF=/c") != said->out.npos);
+    // The end of its input would cost output.
+    assert_true(said->out.find("--input") == said->out.npos && said->out.ends_with("\nsilent\n"));
     // slurm.conf may say that the end of one host's look ends the others'.
     assert_true(said->out.find(" --kill-on-bad-exit=0 ") != said->out.npos);
     assert_true(said->out.find(" --wait=0 ") != said->out.npos);

@@ -78,6 +78,7 @@ void children_come_into_their_parents_container(void **) {
     SpawnContext context;
     context.environment = {"PMIXHOST_SLURM_SPAWN_PREFIX=enter 'the image'", "SLURM_CONTAINER=/old"};
     auto without = spawn_command(plan, context);
+    app.no_input = true; // pmixhost-task's to give
     assert_true(without.ok() && apps_of(*without)[0] == app);
     for (const auto &word : without->argv)
         assert_false(word.starts_with("--container"));
@@ -112,10 +113,12 @@ void a_plan_becomes_a_command(void **) {
     auto command = spawn_command(plan, context);
     assert_true(command.ok());
     const auto &argv = command->argv;
-    for (const char *word : {"/usr/bin/srun", "--jobid=7", "--overlap", "--ntasks=3", "--nodelist=n2,n1,n2",
-                             "--input=none", "--job-name=my_prog"})
+    for (const char *word :
+         {"/usr/bin/srun", "--jobid=7", "--overlap", "--ntasks=3", "--nodelist=n2,n1,n2", "--job-name=my_prog"})
         assert_true(has(argv, word));
     assert_false(has(argv, "--overcommit"));
+    assert_false(has(argv, "--input=none")); // which loses output
+    assert_true(apps_of(*command)[0].no_input);
     assert_string_equal(argv.back().c_str(), "/x/pmixhost-task");
     for (const char *word : {"SLURM_JOB_ID=7", "A=b", "PMIXHOST_PARENT=slurm.7.0 4"})
         assert_true(has(command->environment, word));
@@ -136,6 +139,7 @@ void a_plan_becomes_a_command(void **) {
     for (const char *word : {"--overcommit", "--cpus-per-task=2", "--cpu-bind=cores", "--input=1", "--label",
                              "--kill-on-bad-exit=1", "--output=f.%J", "--open-mode=append"})
         assert_true(has(command->argv, word));
+    assert_false(apps_of(*command)[0].no_input);
     plan.apps[0].argv.push_back(std::string(max_task_spec + 1, 'x'));
     assert_false(spawn_command(plan, context).ok());
 }

@@ -368,7 +368,7 @@ void a_task_finds_its_program_again(void **) {
     app.program = "/a b";
     app.argv = {"/a b", "", "two\nlines\\n", std::string(250'000, 'y')};
     app.directory = "/d";
-    app.merge = true;
+    app.merge = app.no_input = true;
     app.prefix = {"enter", "", "a b"};
     app.output = {TaskOutput::Place::pattern, "/a b/%n\\n", true};
     app.changes = {{EnvironmentChange::Kind::set, "A", "1=2\n3", ':'},

@@ -192,7 +192,15 @@ int check(const std::string &file) {
     return 0;
 }
 
-int run_on(const std::string &job, std::vector<std::string> command, const char *input, bool tells_count) {
+// Nothing, and no end: which srun would tell all hosts, and lose what those say whose looks have ended by then
+// (contrib/doc/semantics.md). What it waits for is srun's own.
+bool give_silence() {
+    int ends[2];
+    return ::pipe(ends) == 0 && ::dup2(ends[0], STDIN_FILENO) == STDIN_FILENO && ::close(ends[0]) == 0;
+}
+
+// `looks`: says how many hosts there are, and gives the words no input; else they get this process'.
+int run_on(const std::string &job, std::vector<std::string> command, bool looks) {
     const char *own = std::getenv("SLURM_JOB_ID");
     std::string id = !job.empty() ? job.substr(0, job.find('.')) : own ? own : "";
     if (id.starts_with("slurm"))
@@ -213,12 +221,12 @@ int run_on(const std::string &job, std::vector<std::string> command, const char 
     if (auto credential = make_credential())
         ::setenv(credential_variable, credential->c_str(), 1);
     std::string count = hosts->out.substr(0, hosts->out.find('\n'));
-    if (tells_count) {
+    if (looks) {
         std::printf("{\"hosts\": %s}\n", count.c_str());
         std::fflush(stdout);
     }
     std::vector<std::string> words = {
-        "srun", "--jobid=" + id, "--overlap", "--mpi=none", input, "--quiet", "--cpu-bind=none", "--nodes=" + count,
+        "srun", "--jobid=" + id, "--overlap", "--mpi=none", "--quiet", "--cpu-bind=none", "--nodes=" + count,
         "--ntasks=" + count, "--ntasks-per-node=1",
         // Hosts end their looks at different times; KillOnBadExit and WaitTime of slurm.conf are for jobs.
         "--kill-on-bad-exit=0", "--wait=0"};
@@ -235,6 +243,10 @@ int run_on(const std::string &job, std::vector<std::string> command, const char 
     for (auto &word : words)
         argv.push_back(word.data());
     argv.push_back(nullptr);
+    if (looks && !give_silence()) {
+        std::fprintf(stderr, "pmixhost-check-slurm: no pipe can be made: %s\n", std::strerror(errno));
+        return 1;
+    }
     ::execvp(argv[0], argv.data());
     std::fprintf(stderr, "pmixhost-check-slurm: cannot run srun: %s\n", std::strerror(errno));
     return 1;
@@ -252,9 +264,9 @@ int main(int argc, char **argv) {
     if (words.size() == 2 && words[0] == "--file")
         return check(words[1]);
     if (words.size() >= 3 && words[0] == "--run-on")
-        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=none", true);
+        return run_on(words[1], {words.begin() + 2, words.end()}, true);
     if (words.size() >= 3 && words[0] == "--talk-to")
-        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=all", false);
+        return run_on(words[1], {words.begin() + 2, words.end()}, false);
     std::fputs("pmixhost-check-slurm: this is a part of `pmixhost doctor`\n", stderr);
     return 2;
 }

@@ -80,8 +80,11 @@ bool belongs_to_the_job(std::string_view variable) {
 
 Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &context) {
     std::vector<TaskApp> apps = plan.apps;
-    for (auto &app : apps)
+    for (auto &app : apps) {
         app.prefix = context.prefix;
+        // Not srun's --input=none, which tells all hosts an end at which output is lost (contrib/doc/semantics.md).
+        app.no_input = !plan.takes_input();
+    }
     auto spec = encode_task_spec(apps);
     if (!spec)
         return spec.failure();
@@ -106,9 +109,7 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         argv.push_back(fmt::format("--cpus-per-task={}", plan.cpus_per_task));
     if (const char *word = binding_word(plan.binding))
         argv.push_back(fmt::format("--cpu-bind={}", word));
-    if (!plan.takes_input())
-        argv.push_back("--input=none");
-    else if (plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks)
+    if (plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks)
         argv.push_back(fmt::format("--input={}", *plan.stdin_rank));
     if (plan.label_output || context.label)
         argv.push_back("--label");

@@ -103,6 +103,9 @@ in_allocation -N1 -n3 -- 'echo for all | $R -n1 --input=none $S count=2 pmix.map
 ok "PMIX_STDIN_TGT wildcard: all get it" eval '(($(grep -c "^[01] got for all" <<<"$output") == 2))'
 in_allocation -N1 -n2 -- 'echo for nobody | $R -n1 --input=none $S -- /bin/sh -c "echo got \$(cat)"'
 like "without PMIX_STDIN_TGT a child gets nothing" "$output" $'(^|\n)got *($|\n)'
+# Its end is not srun's to tell, for output is lost by that (semantics.md).
+in_allocation -N1 -n2 -- '$R -n1 $S -- /bin/sh -c "readlink /proc/self/fd/0"'
+like "its input is /dev/null, not a pipe of srun's" "$output" $'(^|\n)/dev/null($|\n)'
 # stay LINES FILE ...: until that many lines are in the files. srun may lose what a process has written that ends at once
 # (semantics.md).
 stay=$test_dir/stay

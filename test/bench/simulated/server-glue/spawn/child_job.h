@@ -15,7 +15,8 @@ class ChildJob {
         std::function<void(std::string line)> on_words;
         std::function<void(int wait_status, std::string said)> on_end;
     };
-    static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, bool with_input,
+    enum class Input { ours, ended, silent };
+    static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, Input input,
                                                    Callbacks callbacks);
     // Ends it.
     void signal(int number);
