@@ -21,7 +21,8 @@ struct RanksStopped {
     }
 };
 
-// Between a job and the debugger daemons that are beside it, by way of the session.
+// Between a job and who waits for its end, by way of the session: the debugger daemons beside it, and the host that has
+// spawned it when the launcher has gone.
 struct JobEndRequest {
     static constexpr std::uint8_t type = 211;
     static constexpr const char *name = "JobEndRequest";

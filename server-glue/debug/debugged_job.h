@@ -4,7 +4,8 @@
 // A daemon of that job is asked, by way of the session, and answers when its job has ended (job_end.h). When it leaves
 // before, because its own processes have ended, the next one is asked; when the session finds no daemon of such a job
 // any more, it has ended, and how is known only where one that left had heard of a bad end. Each host asks for itself,
-// so that none depends on another that may leave; it asks once as a rule.
+// so that none depends on another that may leave; it asks once as a rule. The end of a spawned job whose launcher has
+// gone is found out in the same way (spawn/lost_jobs.h).
 #pragma once
 
 #include "common/loop/event_loop.h"
@@ -31,9 +32,10 @@ class DebuggedJob {
     static constexpr Duration hearsay = std::chrono::seconds(2);         // for who may know how it ended
     static constexpr Duration grace = std::chrono::seconds(30);
 
-    // `nspace`: of that job; empty: these are no debugger daemons, and nothing is done.
-    DebuggedJob(HostPort &hosts, DebuggedJobPort &port, Bytes nspace)
-        : hosts_(hosts), port_(port), nspace_(std::move(nspace)) {}
+    // `nspace`: of that job; empty: these are no debugger daemons, and nothing is done. `before_first`: its questions
+    // have the numbers behind this one; of two that ask they must differ.
+    DebuggedJob(HostPort &hosts, DebuggedJobPort &port, Bytes nspace, std::uint64_t before_first = 0)
+        : hosts_(hosts), port_(port), nspace_(std::move(nspace)), id_(before_first) {}
 
     void begin(TimePoint now);
     void on_reply(TimePoint now, const wire::JobEndReply &message);
@@ -52,7 +54,7 @@ class DebuggedJob {
     HostPort &hosts_; // for the session
     DebuggedJobPort &port_;
     const Bytes nspace_;
-    std::uint64_t id_ = 0; // of the question that waits
+    std::uint64_t id_; // of the question that waits
     State state_ = State::idle;
     bool ended_ = false;          // a daemon of that job has said so
     std::optional<int> bad_exit_; // of a process that ended badly; negative: nobody knows its code

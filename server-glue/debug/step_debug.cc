@@ -107,11 +107,27 @@ void StepDebug::let_go(const std::string &nspace) {
     events_.tell_job(std::move(*event));
 }
 
-bool StepDebug::wants_event(pmix_status_t code, const Bytes &) const {
-    return code == PMIX_DEBUGGER_RELEASE && !standing_.empty();
+bool StepDebug::wants_event(pmix_status_t code, const Bytes &source) const {
+    return (code == PMIX_DEBUGGER_RELEASE && !standing_.empty()) ||
+           (code == PMIX_READY_FOR_DEBUG && !stops_.empty() && source == context_.step.nspace);
 }
 
-void StepDebug::on_event(pmix_status_t, const Process &, const InfoList &info) {
+// In the name of the job, and not of a process, a host says so.
+void StepDebug::on_ready(const Process &source, const InfoList &info) {
+    for (std::size_t i = 0; i < info.size() && source.rank == PMIX_RANK_UNDEF; ++i) {
+        const pmix_info_t &each = info.data()[i];
+        if (!PMIX_CHECK_KEY(&each, PMIX_BREAKPOINT) || each.value.type != PMIX_STRING || !each.value.data.string)
+            continue;
+        std::string_view breakpoint = each.value.data.string;
+        board_.was_told(breakpoint == init_breakpoint   ? StopPlace::init
+                        : breakpoint == exec_breakpoint ? StopPlace::exec
+                                                        : StopPlace::app);
+    }
+}
+
+void StepDebug::on_event(pmix_status_t code, const Process &source, const InfoList &info) {
+    if (code == PMIX_READY_FOR_DEBUG)
+        return on_ready(source, info);
     auto targets = let_go_by(info.data(), info.size());
     if (!targets)
         return;

@@ -33,6 +33,7 @@ class StepDebug final : public StepService, private StopPort {
     // StopPort
     void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override;
 
+    void on_ready(const Process &source, const InfoList &info);
     void stopped_on_exec(Rank rank);
     void stopped(const StopAsk &ask);
     void release(Rank rank);

@@ -16,8 +16,8 @@ namespace pmixhost {
 class StopPort {
   public:
     virtual ~StopPort() = default;
-    // Only on one host, once for each place: all who shall stop there have, as far as they live. Not called when none
-    // of them has.
+    // Only on one host, once for each place (again where that one is lost before the others have heard of it): all who
+    // shall stop there have, as far as they live. Not called when none of them has.
     virtual void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) = 0;
 };
 
@@ -32,6 +32,8 @@ class StopBoard {
     void ended(Rank rank);
     void on_stopped(HostIndex from, const wire::RanksStopped &message);
     void on_host_gone(HostIndex host);
+    // Another host has told that all had stopped: whoever takes over from it does not tell again.
+    void was_told(StopPlace place) { places_[static_cast<std::size_t>(place)].told = true; }
 
   private:
     struct Place {

@@ -25,7 +25,15 @@ struct Editor {
                                 told.push_back(*command);
                             if (const auto *stop = std::get_if<DebugInterrupt>(&message))
                                 interrupted.push_back(*stop->ranks);
+                        },
+                        [this](const PromptInput &input) -> Result<void> {
+                            if (!takes_input)
+                                return error(ErrorKind::unsupported, "no input");
+                            given.push_back(input.ends ? "eof" : input.text);
+                            return {};
                         }}};
+    bool takes_input = true;
+    std::vector<std::string> given;
     int seq = 0;
 
     int ask(const char *command, json arguments = json::object()) {
@@ -437,6 +445,14 @@ void the_console_is_the_prompt(void **) {
     assert_true(editor.answer("evaluate")["success"] == false);
     editor.ask("evaluate", {{"expression", "print 1\nprint 2"}, {"context", "repl"}});
     assert_true(editor.answer("evaluate")["success"] == false);
+    for (const char *line : {"input  a ", "eof"}) {
+        editor.ask("evaluate", {{"expression", line}, {"context", "repl"}});
+        assert_true(editor.answer("evaluate")["success"] == true);
+    }
+    assert_true(editor.given == (std::vector<std::string>{" a \n", "eof"}));
+    editor.takes_input = false;
+    editor.ask("evaluate", {{"expression", "input b"}, {"context", "repl"}});
+    assert_true(editor.answer("evaluate")["message"] == "no input");
     editor.ask("evaluate", {{"expression", "quit kill"}, {"context", "repl"}});
     assert_true(editor.session.end() == DapSession::End::kill);
     assert_true(editor.event("terminated").is_null()); // a client may end the adapter then

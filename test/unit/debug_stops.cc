@@ -143,6 +143,17 @@ void the_next_host_takes_over(void **) {
     assert_string_equal(hosts.told.c_str(), "[1 here exec=2-4 by 1]");
 }
 
+void who_takes_over_does_not_tell_again(void **) {
+    Hosts hosts("init=0-4");
+    for (Rank rank = 0; rank < 5; ++rank)
+        hosts.stopped(StopPlace::init, rank);
+    for (HostIndex other : {1, 2})
+        hosts.hosts[other].board->was_told(StopPlace::init);
+    hosts.lose(0);
+    hosts.lose(1);
+    assert_string_equal(hosts.told.c_str(), "[1 here exec=0-4 by 0]");
+}
+
 void a_host_speaks_for_its_own_alone(void **) {
     Hosts hosts("init=0-4");
     wire::RanksStopped message;
@@ -184,6 +195,7 @@ int main() {
         cmocka_unit_test(who_ends_is_not_waited_for),
         cmocka_unit_test(a_lost_host_is_not_waited_for),
         cmocka_unit_test(the_next_host_takes_over),
+        cmocka_unit_test(who_takes_over_does_not_tell_again),
         cmocka_unit_test(a_host_speaks_for_its_own_alone),
         cmocka_unit_test(a_user_may_leave_out_who),
     };

@@ -380,6 +380,11 @@ void our_words_are_few(void **) {
     assert_true(is<PromptNothing>("  ") && is<PromptNothing>("# a remark"));
     assert_true(is<PromptQuit>("q") && is<PromptQuit>("quit") && !std::get<PromptQuit>(parse_prompt("exit")).kills);
     assert_true(std::get<PromptQuit>(parse_prompt("quit kill")).kills);
+    assert_string_equal(std::get<PromptInput>(parse_prompt(" input two  words ")).text.c_str(), "two  words \n");
+    assert_string_equal(std::get<PromptInput>(parse_prompt("input   - a\r")).text.c_str(), "  - a\n");
+    assert_string_equal(std::get<PromptInput>(parse_prompt("input")).text.c_str(), "\n");
+    assert_true(std::get<PromptInput>(parse_prompt("eof")).ends);
+    assert_true(is<PromptRefused>(("input " + std::string(2001, 'x')).c_str()) && is<PromptSay>("eof now"));
     assert_true(is<PromptRefused>("quit now"));
     assert_true(*std::get<PromptFocus>(parse_prompt("focus 3,0-1")).ranks == (std::vector<Rank>{0, 1, 3}));
     assert_false(std::get<PromptFocus>(parse_prompt("all")).ranks.has_value());

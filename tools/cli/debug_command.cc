@@ -27,7 +27,7 @@ struct DebugOptions {
     std::string job, ranks, here;
     std::string stop; // where the job's processes stop for this; empty: they run
     std::vector<std::string> commands;
-    bool dap = false;
+    bool dap = false, unlabelled = false, lets_go = false;
     unsigned patience = 60;
 };
 
@@ -38,16 +38,18 @@ int debug_failure(int code, const std::string &text) {
 }
 
 int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &ranks,
-         const std::function<bool()> &job_is_over) {
+         const std::function<bool()> &job_is_over, DebugTalk::GiveInput give) {
     await_interrupt();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGTSTP, SIG_IGN); // ranks that stand still want somebody there
     auto interrupted = [] { return take_interrupt() || is_told_to_end(); };
-    DebugTalk debugger(link, ranks, [&] { return interrupted() || job_is_over(); });
+    DebugTalk debugger(
+        link, ranks, [&] { return interrupted() || job_is_over(); }, std::move(give));
     // What is typed while the ranks are being attached to is for its prompt, and it puts the terminal right at its end.
     auto editor = std::make_unique<LineEditor>(LineEditor::Callbacks{
         [&](const std::string &line) { return debugger.complete(line); }, [&] { return debugger.fd(); },
-        [&] { debugger.listen(); }, [&] { debugger.stay(); }, std::chrono::seconds(5), interrupted, interrupt_fd()});
+        [&] { debugger.listen(); }, [&] { debugger.stay(); }, std::chrono::seconds(5), interrupted, interrupt_fd(),
+        [&] { return !debugger.is_open(); }}); // nobody is left to say a line to
     std::size_t count = debugger.begin(std::chrono::seconds(options.patience));
     if (count == 0) {
         std::string why = link.is_open() ? std::string() : one_line(link.complaints(), 500);
@@ -67,7 +69,8 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
 }
 
 // `job_is_over`: there is nothing to wait for any more.
-int debug_ranks(const DebugOptions &options, const DebugTarget &target, const std::function<bool()> &job_is_over) {
+int debug_ranks(const DebugOptions &options, const DebugTarget &target, const std::function<bool()> &job_is_over,
+                DebugTalk::GiveInput give) {
     auto link = [&] {
         std::optional<ProgressLine> progress; // what is started here has the terminal itself
         if (!options.job.empty())
@@ -77,7 +80,7 @@ int debug_ranks(const DebugOptions &options, const DebugTarget &target, const st
     }();
     if (!link)
         return debug_failure(exit_failure, link.failure().text);
-    return talk(*link, options, target.ranks, job_is_over);
+    return talk(*link, options, target.ranks, job_is_over, std::move(give));
 }
 
 int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
@@ -87,7 +90,13 @@ int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
     }();
     if (!target)
         return debug_failure(exit_failure, target.failure().text);
-    return debug_ranks(options, *target, [] { return false; });
+    auto give = [&options](const PromptInput &) -> Result<void> {
+        return error(ErrorKind::unsupported,
+                     "this job was not started here; next, in another terminal: pmixhost attach {}",
+                     printable(options.job));
+    };
+    return debug_ranks(
+        options, *target, [] { return false; }, give);
 }
 
 // The command's exit code is the launcher's, unless nothing could be debugged.
@@ -95,19 +104,36 @@ int debug_launch(DebugOptions options, const std::vector<std::string> &command, 
     if (options.stop.empty())
         options.stop = "exec";
     await_interrupt();
-    auto launch = launch_for_debug(command, *stop_place_of(options.stop), ranks);
+    // Without a prompt nobody gives any, but where the words say so; behind the last of these words it ends, or a
+    // program that reads to the end would have to be ended from outside.
+    auto inputs = std::count_if(options.commands.begin(), options.commands.end(), [](const auto &line) {
+        return std::holds_alternative<PromptInput>(parse_prompt(line));
+    });
+    bool takes_input = options.commands.empty() || inputs > 0;
+    auto launch = launch_for_debug(command, *stop_place_of(options.stop), ranks, {takes_input, !options.unlabelled});
     if (!launch)
         return debug_failure(exit_failure, launch.failure().text);
-    auto target = launched_target(*launch, ranks, was_interrupted);
+    auto target = launched_target(*launch, ranks, was_interrupted, [](const std::string &line) {
+        std::fprintf(stderr, "pmixhost: %s\n", line.c_str());
+    });
     if (!target && was_interrupted())
         return exit_failure;
     if (!target) {
+        launch->end_input();
         int code = launch->await_end(take_interrupt, is_told_to_end);
         debug_failure(exit_failure, fmt::format("{} has ended ({}), and {}", printable(command[0], 200), code,
                                                 target.failure().text));
         return code != 0 ? code : exit_failure;
     }
-    int code = debug_ranks(options, *target, [&launch] { return !launch->runs(); });
+    auto give = [&launch, &inputs](const PromptInput &input) -> Result<void> {
+        Result<void> given = input.ends ? Result<void>() : launch->give(input.text);
+        if (--inputs == 0 || input.ends)
+            launch->end_input();
+        return given;
+    };
+    int code = debug_ranks(
+        options, *target, [&launch] { return !launch->runs(); }, give);
+    launch->end_input();
     if (code != exit_ok && code != exit_some)
         return code; // and the launcher is ended
     await_interrupt();
@@ -136,13 +162,17 @@ int debug_command(const Words &words) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     parser.add_option("--timeout", options.patience, "Seconds to wait for all hosts [60]")
         ->check(CLI::Range(1u, 3600u));
-    parser.add_option("--here", options.here)->group(""); // between processes of this program
+    // Between processes of this program.
+    parser.add_option("--here", options.here)->group("");
+    parser.add_flag("--let-go", options.lets_go)->group("");
     parser
         .add_option("--stop", options.stop,
                     "Where the processes of a COMMAND stop first: at their first instruction (exec), in PMIx_Init "
                     "(init), or where the program itself waits for a debugger (app) [exec]")
         ->type_name("PLACE")
         ->check(CLI::IsMember({"exec", "init", "app"}));
+    parser.add_flag("--no-label", options.unlabelled,
+                    "What the processes of a COMMAND write comes as it is, without their ranks in front");
     parser.add_flag(
         "--dap", options.dap,
         "Speak the Debug Adapter Protocol with an editor, which starts this as its adapter and says what is "
@@ -163,12 +193,14 @@ int debug_command(const Words &words) {
                          stop_place_of(options.stop)};
         if (!options.ranks.empty())
             ask.ranks = ranks;
+        if (options.lets_go)
+            return let_go_on_this_host(ask) ? exit_ok : exit_failure;
         debug_this_host(ask, STDIN_FILENO, STDOUT_FILENO);
         return exit_ok;
     }
     bool attaches = parser.count("--attach") > 0;
     if (options.dap) {
-        for (const char *option : {"--attach", "--ranks", "--execute", "--stop", "--timeout"}) {
+        for (const char *option : {"--attach", "--ranks", "--execute", "--stop", "--timeout", "--no-label"}) {
             if (parser.count(option) > 0)
                 return debug_failure(exit_usage, fmt::format("--dap: {} is what the editor says", option));
         }
@@ -183,6 +215,8 @@ int debug_command(const Words &words) {
                                       : "which job? next: --attach JOB, or what starts one: srun ...");
     if (attaches && !options.stop.empty())
         return debug_failure(exit_usage, "--stop is for a job that is started; next: without it, or srun ...");
+    if (attaches && options.unlabelled)
+        return debug_failure(exit_usage, "--no-label is for a job that is started; next: without it, or srun ...");
     if (attaches)
         return debug_running(options, ranks);
     if (command[0].starts_with('-'))

@@ -152,6 +152,8 @@ Result<StackReport> look_at_job(const StacksOptions &options, const CoreFiles &c
         auto found = find_server(options.job, std::chrono::seconds(options.patience));
         if (!found)
             return found.failure();
+        if (found->desk && found->desk->is_anothers())
+            return not_for_others(found->server.job);
         nspace = found->server.job;
         auto list = processes_of(found->server, std::chrono::seconds(options.patience));
         if (!list)
@@ -160,7 +162,8 @@ Result<StackReport> look_at_job(const StacksOptions &options, const CoreFiles &c
             return !ranks.empty() && !std::binary_search(ranks.begin(), ranks.end(), one.rank);
         });
         if (list->empty())
-            return error(ErrorKind::not_found, "job {} has none of these ranks", printable(nspace));
+            return error(ErrorKind::not_found, "job {0} has none of these ranks; next: pmixhost ps {0}",
+                         printable(nspace));
         std::string trouble;
         auto read = ask_hosts(options, nspace, trouble);
         if (was_interrupted())

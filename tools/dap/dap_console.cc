@@ -3,7 +3,6 @@
 
 #include "common/text/take_until.h"
 #include "tools/debug/gdb_words.h"
-#include "tools/debug/prompt_words.h"
 #include "tools/debug/rank_answers.h"
 
 #include <algorithm>
@@ -65,6 +64,10 @@ void DapConsole::obey(const DapRequest &request) {
                                        : "all that is said from now on is for all ranks");
     } else if (auto *refused = std::get_if<PromptRefused>(&word)) {
         request.refuse(refused->why);
+    } else if (auto *input = std::get_if<PromptInput>(&word)) {
+        if (auto given = give_(*input); !given)
+            return request.refuse(given.failure().text);
+        show(request, "");
     } else if (std::holds_alternative<PromptHelp>(word)) {
         show(request, prompt_help);
     } else if (std::holds_alternative<PromptRanks>(word)) {

@@ -92,7 +92,8 @@ class DapServer {
                     [this](const ToHost &message) {
                         if (link_)
                             (void)link_->say(message);
-                    }}) {}
+                    },
+                    [this](const PromptInput &input) { return give(input); }}) {}
 
     // What was wrong with what the client said.
     Result<void> run() {
@@ -155,6 +156,9 @@ class DapServer {
             if (launch_ && !launch_->runs() && session_.awaits_ranks())
                 return; // look_at_launch() tells
             session_.on_hosts_gone("the way to its host is gone" + (why.empty() ? why : ": " + why));
+            session_.settle();
+            link_.reset(); // whom debuggers that were ended by force have left stopped is let go on
+            return;
         }
         session_.settle();
     }
@@ -231,19 +235,37 @@ class DapServer {
             return system_error("'cwd' " + printable(start.directory, 200), errno);
         for (const auto &[name, value] : start.environment)
             ::setenv(name.c_str(), value.c_str(), 1);
-        auto launch = launch_for_debug(start.command, *stop, ranks);
+        auto launch = launch_for_debug(start.command, *stop, ranks, {start.takes_input, false});
         if (!launch)
             return launch.failure();
         launch_.emplace(std::move(*launch));
-        auto target = launched_target(*launch_, ranks, [this] { return over() || !launch_->runs(); });
+        takes_input_ = start.takes_input;
+        auto target = launched_target(
+            *launch_, ranks, [this] { return over() || !launch_->runs(); },
+            [this](const std::string &line) { session_.on_output("console", line + "\n"); });
         if (target)
             return target;
         if (over())
             return error(ErrorKind::not_found, "it was not waited for");
+        launch_->end_input();
         int code = launch_->await_end([] { return false; }, [this] { return over(); });
         launch_told_ = true;
         return error(ErrorKind::not_found, "{} has ended ({}), and {}", printable(start.command[0], 100), code,
                      target.failure().text);
+    }
+
+    Result<void> give(const PromptInput &input) {
+        if (!launch_)
+            return error(ErrorKind::unsupported,
+                         "this job was not started here; next, in a terminal: pmixhost attach JOB");
+        if (!takes_input_)
+            return error(ErrorKind::unsupported,
+                         "the standard input of this launch is /dev/null; next: \"input\": true "
+                         "in its configuration");
+        if (!input.ends)
+            return launch_->give(input.text);
+        launch_->end_input();
+        return {};
     }
 
     // What its hosts still have to say comes first, for a moment.
@@ -267,6 +289,8 @@ class DapServer {
              kills && link_ && !hosts_gone_ && session_.any_alive() && DapClock::now() < until;)
             pump(between_looks);
         link_.reset(); // lets all go
+        if (launch_)
+            launch_->end_input(); // or who reads it would wait for ever
         hosts_gone_ = true;
         session_.on_hosts_gone("it was let go");
         if (!kills)
@@ -289,7 +313,7 @@ class DapServer {
     DapInput input_;
     std::optional<DebuggedLaunch> launch_;
     std::optional<DebugLink> link_;
-    bool hosts_gone_ = false, launch_told_ = false, told_to_end_ = false;
+    bool takes_input_ = false, hosts_gone_ = false, launch_told_ = false, told_to_end_ = false;
     DapClock::time_point attach_by_;
     std::optional<DapClock::time_point> closed_by_, ended_by_;
     Result<void> wrong_;

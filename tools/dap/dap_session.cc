@@ -33,7 +33,8 @@ bool take_words(const json &arguments, const char *name, std::vector<std::string
 DapSession::DapSession(Callbacks callbacks)
     : client_(std::move(callbacks.to_client)), ranks_(std::move(callbacks.to_hosts)), breakpoints_(ranks_),
       motion_(client_, ranks_, breakpoints_, references_), look_(ranks_, references_),
-      console_(ranks_, motion_, look_, [this](bool kills) { quit(kills); }) {
+      console_(
+          ranks_, motion_, look_, [this](bool kills) { quit(kills); }, std::move(callbacks.give)) {
     add_handlers();
 }
 
@@ -126,6 +127,7 @@ void DapSession::launch(const DapRequest &request) {
     }
     if (!place.empty())
         start.stop = place;
+    start.takes_input = request.flag("input");
     begin(request, std::move(start));
 }
 

@@ -18,6 +18,7 @@ struct DapStart {
     std::map<std::string, std::string> environment;
     std::string stop = "exec"; // where the processes of a launch stop first
     std::string ranks;         // empty: all
+    bool takes_input = false;  // a launch, from `input` of the console; else it is /dev/null
     unsigned patience = 60;    // seconds, until all hosts have answered
 };
 
@@ -26,6 +27,8 @@ class DapSession {
     struct Callbacks {
         std::function<void(const nlohmann::json &)> to_client;
         std::function<void(const ToHost &)> to_hosts;
+        // What `input TEXT` and `eof` of the console do; fails with what to tell the user.
+        std::function<Result<void>(const PromptInput &)> give;
     };
     explicit DapSession(Callbacks callbacks);
 

@@ -69,16 +69,20 @@ Result<DebugLink> DebugLink::open(const std::vector<std::string> &words) {
 DebugLink::DebugLink(DebugLink &&other) noexcept
     : pid_(std::exchange(other.pid_, -1)), code_(other.code_), to_(std::move(other.to_)), from_(std::move(other.from_)),
       errors_(std::move(other.errors_)), begun_(std::move(other.begun_)), complaints_(std::move(other.complaints_)),
-      assembly_(std::move(other.assembly_)), said_(other.said_) {}
+      spoke_(other.spoke_), assembly_(std::move(other.assembly_)), forced_(std::move(other.forced_)),
+      said_(other.said_) {}
 
 DebugLink::~DebugLink() {
-    if (pid_ < 0)
-        return;
-    (void)say(DebugLeave());
-    to_.reset();
-    for (auto until = std::chrono::steady_clock::now() + to_leave; from_ && std::chrono::steady_clock::now() < until;)
-        (void)hear(std::chrono::milliseconds(100));
-    (void)exit_code();
+    if (pid_ >= 0) {
+        (void)say(DebugLeave());
+        to_.reset();
+        for (auto until = std::chrono::steady_clock::now() + to_leave;
+             from_ && std::chrono::steady_clock::now() < until;)
+            (void)hear(std::chrono::milliseconds(100));
+    }
+    constexpr int by_a_signal = 128; // as shells have it, and srun of its tasks
+    if (exit_code() > by_a_signal && spoke_ && forced_)
+        forced_();
 }
 
 bool DebugLink::say(const ToHost &message) {
@@ -138,6 +142,7 @@ void DebugLink::take_answers() {
         from_.reset();
     else
         begun_.append(bytes, static_cast<std::size_t>(got));
+    spoke_ = spoke_ || got > 0;
 }
 
 std::vector<FromHost> DebugLink::hear(std::chrono::milliseconds patience) {

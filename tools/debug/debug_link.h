@@ -7,6 +7,7 @@
 #include "tools/debug/debug_lines.h"
 
 #include <chrono>
+#include <functional>
 
 namespace pmixhost {
 
@@ -16,8 +17,11 @@ class DebugLink {
     static Result<DebugLink> open(const std::vector<std::string> &words);
     DebugLink(DebugLink &&other) noexcept;
     DebugLink &operator=(DebugLink &&) = delete;
-    // Tells all to let go, and waits until they have, for `to_leave` (read_stacks.h) at most.
+    // Tells all to let go, and waits until they have, for `to_leave` (read_stacks.h) at most. Calls what is for parts
+    // that could not.
     ~DebugLink();
+    // Called at the end where the program, or a part of it, has been ended by force after it had spoken.
+    void when_forced(std::function<void()> act) { forced_ = std::move(act); }
 
     // False: nobody is there any more.
     bool say(const ToHost &message);
@@ -43,7 +47,9 @@ class DebugLink {
     int code_ = -1;
     UniqueFd to_, from_, errors_;
     std::string begun_, complaints_;
+    bool spoke_ = false;
     DebugAssembly assembly_;
+    std::function<void()> forced_;
     std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
 };
 

@@ -90,6 +90,9 @@ bool DebugTalk::obey(const std::string &line) {
         await_stops();
     } else if (std::holds_alternative<PromptWait>(word)) {
         await_stops();
+    } else if (auto *input = std::get_if<PromptInput>(&word)) {
+        if (auto given = give_(*input); !given)
+            say_to_user(given.failure().text + "\n");
     } else if (auto *command = std::get_if<PromptSay>(&word)) {
         say(command->text, command->background);
     }

@@ -13,9 +13,11 @@ namespace pmixhost {
 
 class DebugTalk {
   public:
+    // Gives a line to the job, or ends its input.
+    using GiveInput = std::function<Result<void>(const PromptInput &)>;
     // `interrupted`: takes what Ctrl-C has left; true once for each, and for ever when this is to end.
-    DebugTalk(DebugLink &link, const std::vector<Rank> &ranks, std::function<bool()> interrupted)
-        : link_(link), board_(ranks), interrupted_(std::move(interrupted)), colours_(stdout) {}
+    DebugTalk(DebugLink &link, const std::vector<Rank> &ranks, std::function<bool()> interrupted, GiveInput give)
+        : link_(link), board_(ranks), interrupted_(std::move(interrupted)), give_(std::move(give)), colours_(stdout) {}
 
     // Blocks until a debugger looks at each rank, or says why not; `patience` at most. How many are looked at.
     std::size_t begin(std::chrono::milliseconds patience);
@@ -48,6 +50,7 @@ class DebugTalk {
     DebugLink &link_;
     RankBoard board_;
     std::function<bool()> interrupted_;
+    GiveInput give_;
     Colours colours_;
     std::optional<std::vector<Rank>> focus_;
     std::uint64_t next_id_ = GdbDialogue::attach_id + 1;

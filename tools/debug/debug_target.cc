@@ -4,15 +4,19 @@
 #include "common/start/starter_command.h"
 #include "common/text/printable.h"
 #include "tools/doctor/host_checks.h"
+#include "tools/terminal/interrupt.h"
 #include "tools/view/desk.h"
 #include "tools/view/process_list.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fmt/ranges.h>
 #include <numeric>
 
 namespace pmixhost {
+
+constexpr int no_such_job_there = 3; // what the program says that brings parts to hosts
 
 std::optional<StopPlace> stop_place_of(const std::string &name) {
     for (StopPlace place : stop_places) {
@@ -26,6 +30,8 @@ Result<DebugTarget> running_target(const std::string &job, const std::vector<Ran
     auto found = find_server(job, std::chrono::seconds(patience));
     if (!found)
         return found.failure();
+    if (found->desk && found->desk->is_anothers())
+        return not_for_others(found->server.job);
     auto list = processes_of(found->server, std::chrono::seconds(patience));
     if (!list)
         return error(list.failure().kind, "job {}: {}", printable(found->server.job), list.failure().text);
@@ -41,15 +47,21 @@ Result<DebugTarget> running_target(const std::string &job, const std::vector<Ran
     return out;
 }
 
-Result<void> may_be_launched(const std::vector<std::string> &command) {
-    // What starts several would have all of them stop, and one debugged.
+// Null: it is none.
+static const StarterCommand *starter_of(const std::vector<std::string> &command) {
     const auto &starters = starter_commands();
     auto starter = std::find_if(starters.begin(), starters.end(), [&](const StarterCommand &one) {
         return command[0].substr(command[0].rfind('/') + 1) == one.name;
     });
-    if (starter == starters.end())
+    return starter == starters.end() ? nullptr : &*starter;
+}
+
+Result<void> may_be_launched(const std::vector<std::string> &command) {
+    // What starts several would have all of them stop, and one debugged.
+    const StarterCommand *starter = starter_of(command);
+    if (!starter)
         return error(ErrorKind::invalid, "{0} is not {1}; next: {1} ...", printable(command[0], 100),
-                     starters.front().name);
+                     starter_commands().front().name);
     for (const auto &[refused, why] : starter->refused) {
         for (std::string_view word : command) {
             if (word == refused || (refused.starts_with("--") && word.starts_with(refused + "=")))
@@ -60,26 +72,66 @@ Result<void> may_be_launched(const std::vector<std::string> &command) {
 }
 
 Result<DebuggedLaunch> launch_for_debug(const std::vector<std::string> &command, StopPlace stop,
-                                        const std::vector<Rank> &ranks) {
+                                        const std::vector<Rank> &ranks, LaunchWish wish) {
     DebugStops stops;
     for (Rank rank : ranks)
         stops.at(stop).add(rank, rank);
-    return DebuggedLaunch::start(command, ranks.empty() ? std::string(stop_place_words[static_cast<std::size_t>(stop)])
-                                                        : stops.text());
+    DebuggedLaunch::Wish how{ranks.empty() ? std::string(stop_place_words[static_cast<std::size_t>(stop)])
+                                           : stops.text(),
+                             wish.takes_input,
+                             {}};
+    if (const StarterCommand *starter = starter_of(command); starter && wish.labels)
+        how.labels = starter->labels;
+    return DebuggedLaunch::start(command, how);
 }
 
 Result<DebugTarget> launched_target(DebuggedLaunch &launch, const std::vector<Rank> &ranks,
-                                    const std::function<bool()> &over) {
-    auto job = launch.await_job(over);
+                                    const std::function<bool()> &over,
+                                    const std::function<void(const std::string &)> &tell) {
+    const StarterCommand &starter = starter_commands().front();
+    const std::string right = fmt::format("{} {}", starter.name, fmt::join(starter.words, " "));
+    auto tell_at = std::optional(std::chrono::steady_clock::now() + std::chrono::seconds(10));
+    auto job = launch.await_job([&] {
+        if (tell_at && std::chrono::steady_clock::now() >= *tell_at) {
+            tell_at.reset();
+            tell(fmt::format(
+                "no job of pmixhost has begun yet: it waits for its turn, or is not pmixhost's; next: wait, "
+                "or end this and say {}",
+                right));
+        }
+        return over();
+    });
     if (!job)
-        return error(ErrorKind::not_found, "has started no job that pmixhost serves; next: {} {}, or its words above",
-                     starter_commands().front().name, fmt::join(starter_commands().front().words, " "));
+        return error(ErrorKind::not_found, "has started no job that pmixhost serves; next: {}, or its words above",
+                     right);
     DebugTarget out{job->nspace, ranks};
     if (ranks.empty()) {
         out.ranks.resize(job->processes);
         std::iota(out.ranks.begin(), out.ranks.end(), 0);
     }
     return out;
+}
+
+// Debuggers that are ended by force leave stopped what they were about to take hold of, which others on the same hosts
+// let go on. `words`: of the parts; `program` brings them there (empty: they are here).
+static void let_go_on(const std::string &nspace, const std::string &program, const std::vector<std::string> &words) {
+    constexpr std::chrono::seconds patience(40);
+    std::vector<std::string> all = program.empty() ? words : std::vector<std::string>{program, "--talk-to", nspace};
+    if (!program.empty())
+        all.insert(all.end(), words.begin(), words.end());
+    all.emplace_back("--let-go");
+    int code = -1;
+    if (auto link = DebugLink::open(all); link) {
+        for (auto until = std::chrono::steady_clock::now() + patience;
+             link->is_open() && !is_told_to_end() && std::chrono::steady_clock::now() < until;)
+            (void)link->hear(std::chrono::milliseconds(100));
+        code = link->exit_code();
+    }
+    if (code == no_such_job_there)
+        return; // it has ended with them
+    std::string next = fmt::format("where it still runs, processes may stand; next: pmixhost resume {}", nspace);
+    std::fprintf(stderr, "pmixhost: the debuggers of job %s were ended by force; %s\n", printable(nspace).c_str(),
+                 code == 0 ? "its processes have been let go on" : printable(next).c_str());
 }
 
 Result<DebugLink> link_to_hosts(const DebugWish &wish, const std::string &nspace, const std::function<bool()> &over) {
@@ -104,11 +156,15 @@ Result<DebugLink> link_to_hosts(const DebugWish &wish, const std::string &nspace
         auto until = std::chrono::steady_clock::now() + std::chrono::seconds(wish.patience);
         while (link->is_open() && !link->has_spoken() && !over() && std::chrono::steady_clock::now() < until)
             link->await_first_word(std::chrono::milliseconds(100));
-        constexpr int no_such_job_there = 3;
-        if (link->is_open() || link->exit_code() != no_such_job_there)
+        if (link->is_open() || link->exit_code() != no_such_job_there) {
+            link->when_forced([=] { let_go_on(nspace, program, words); });
             return link;
+        }
     }
-    return DebugLink::open(words);
+    auto link = DebugLink::open(words);
+    if (link)
+        link->when_forced([=] { let_go_on(nspace, {}, words); });
+    return link;
 }
 
 } // namespace pmixhost

@@ -22,28 +22,32 @@ namespace pmixhost {
 namespace {
 
 // In the child. The process group is its own, since Ctrl-C at the terminal is for the prompt.
-void become_launcher(char *const *argv, int channel, const std::string &stops, pid_t parent) {
+void become_launcher(char *const *argv, int channel, int input, const DebuggedLaunch::Wish &wish, pid_t parent) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent)
         return; // who would have ended it is gone already
     for (int signal : {SIGPIPE, SIGTSTP, SIGINT, SIGTERM, SIGHUP})
         std::signal(signal, SIG_DFL);
-    int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(input, STDIN_FILENO);
     ::fcntl(channel, F_SETFD, 0);
     ::setenv(std::string(spawn_fd_variable).c_str(), std::to_string(channel).c_str(), 1);
-    ::setenv(std::string(debug_stop_variable).c_str(), stops.c_str(), 1);
+    ::setenv(std::string(debug_stop_variable).c_str(), wish.stops.c_str(), 1);
+    if (!wish.labels.first.empty())
+        ::setenv(wish.labels.first.c_str(), wish.labels.second.c_str(), 1);
     ::execvp(argv[0], argv);
 }
 
 } // namespace
 
-Result<DebuggedLaunch> DebuggedLaunch::start(const std::vector<std::string> &words, const std::string &stops) {
+Result<DebuggedLaunch> DebuggedLaunch::start(const std::vector<std::string> &words, const Wish &wish) {
     auto channel = make_socket_pair();
     auto outcome = channel ? make_pipe() : Result<FdPair>(channel.failure());
-    if (!outcome)
-        return outcome.failure();
+    auto input = !outcome           ? Result<FdPair>(outcome.failure())
+                 : wish.takes_input ? make_pipe()
+                                    : FdPair{UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), UniqueFd()};
+    if (!input)
+        return input.failure();
     std::vector<char *> argv;
     for (const auto &word : words)
         argv.push_back(const_cast<char *>(word.c_str()));
@@ -51,7 +55,7 @@ Result<DebuggedLaunch> DebuggedLaunch::start(const std::vector<std::string> &wor
     pid_t parent = ::getpid();
     pid_t pid = ::fork();
     if (pid == 0) {
-        become_launcher(argv.data(), channel->second.get(), stops, parent);
+        become_launcher(argv.data(), channel->second.get(), input->first.get(), wish, parent);
         int why = errno;
         [[maybe_unused]] ssize_t told = ::write(outcome->second.get(), &why, sizeof why);
         ::_exit(127);
@@ -61,7 +65,7 @@ Result<DebuggedLaunch> DebuggedLaunch::start(const std::vector<std::string> &wor
     ::setpgid(pid, pid); // the child does it too; whoever is first
     outcome->second.reset();
     channel->second.reset();
-    DebuggedLaunch launch(pid, std::move(channel->first));
+    DebuggedLaunch launch(pid, std::move(channel->first), std::move(input->second));
     int why = 0;
     ssize_t told;
     do {
@@ -74,7 +78,7 @@ Result<DebuggedLaunch> DebuggedLaunch::start(const std::vector<std::string> &wor
 
 DebuggedLaunch::DebuggedLaunch(DebuggedLaunch &&other) noexcept
     : pid_(std::exchange(other.pid_, -1)), code_(other.code_), channel_(std::move(other.channel_)),
-      said_(std::move(other.said_)) {}
+      input_(std::move(other.input_)), said_(std::move(other.said_)), processes_(other.processes_) {}
 
 DebuggedLaunch::~DebuggedLaunch() {
     constexpr int hundredths = 1000;
@@ -129,6 +133,24 @@ Result<DebuggedLaunch::Job> DebuggedLaunch::await_job(const std::function<bool()
         }
     }
     return error(ErrorKind::not_found, "it has started no job of pmixhost");
+}
+
+Result<void> DebuggedLaunch::give(std::string_view bytes) {
+    if (!input_)
+        return error(ErrorKind::invalid, "the job takes no input any more");
+    // Who only gives now and then waits for nobody; the pipe takes so few bytes as a whole, or not at all.
+    ::fcntl(input_.get(), F_SETFL, O_NONBLOCK);
+    ssize_t written;
+    do
+        written = ::write(input_.get(), bytes.data(), bytes.size());
+    while (written < 0 && errno == EINTR);
+    if (written >= 0)
+        return {};
+    if (errno == EAGAIN)
+        return error(ErrorKind::limit,
+                     "the job has not yet read what it was given before; next: continue, and once more");
+    input_.reset();
+    return error(ErrorKind::invalid, "the job takes no input any more");
 }
 
 int DebuggedLaunch::await_end(const std::function<bool()> &interrupted, const std::function<bool()> &told_to_end) {

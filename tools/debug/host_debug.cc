@@ -4,6 +4,7 @@
 #include "common/text/take_until.h"
 #include "tools/debug/debug_lines.h"
 #include "tools/debug/ready_for_debug.h"
+#include "tools/debug/signal_ends_input.h"
 #include "tools/debug/stop_wish.h"
 #include "tools/stacks/debug_rights.h"
 #include "tools/stacks/gdb_process.h"
@@ -135,13 +136,22 @@ class HostDebug {
 
     void run() {
         std::signal(SIGPIPE, SIG_IGN);
+        SignalEndsInput ends(in_);
         begin();
         heard_ = StackClock::now();
         while (!over_) {
             turn();
             release_when_held();
         }
+        std::vector<Rank> held;
+        for (const auto &[rank, one] : ranks_) {
+            if (!one.lost && !told_over_.contains(rank))
+                held.push_back(rank);
+        }
         let_go();
+        // The command may still be there, and wait for their answers.
+        for (Rank rank : told_to_leave_ ? std::vector<Rank>() : held)
+            tell(rank, {0, GdbEvent::Kind::gone, "it was let go on its host, and is not debugged any more\n"});
     }
 
   private:
@@ -379,7 +389,7 @@ class HostDebug {
 
     void obey(const ToHost &message) {
         if (std::holds_alternative<DebugLeave>(message))
-            over_ = true;
+            over_ = told_to_leave_ = true;
         commanded_ = commanded_ || std::holds_alternative<DebugCommand>(message);
         for (auto &[rank, one] : ranks_) {
             if (const auto *command = std::get_if<DebugCommand>(&message); command && is_among(command->ranks, rank)) {
@@ -445,6 +455,8 @@ class HostDebug {
                 ranks_.at(rank).target.take_stop_back();
             return; // that it has stopped is said, too
         }
+        if (refused || event.kind == GdbEvent::Kind::gone)
+            told_over_.insert(rank);
         if (refused) {
             event.id = 0;
             event.text = why_not_attached(event.text, ranks_.at(rank).target.pid()) + "\n";
@@ -476,7 +488,9 @@ class HostDebug {
         release_at_the_end();
         for (auto &[rank, one] : ranks_) {
             one.told_to_stop = 0; // what gdb says is not read any more; one signal too many is put right behind
-            if (one.dialogue.runs() && !one.lost)
+            // What a command that is under way lets run, it has not said yet.
+            bool may_run = one.dialogue.runs() || one.dialogue.last_open() > GdbDialogue::attach_id;
+            if (may_run && !one.lost)
                 one.stop();
             one.gdb.close_input();
         }
@@ -516,6 +530,7 @@ class HostDebug {
     std::map<Rank, DebuggedRank> ranks_;
     std::vector<Rank> here_;   // that are meant
     std::set<Rank> attaching_; // whose gdb has not said yet whether it has them
+    std::set<Rank> told_over_; // of whom was said that they are not debugged, or not any more
     IndexDirectory indexes_;
     StackClock::time_point heard_;
     bool first_has_read_ = false;
@@ -526,10 +541,46 @@ class HostDebug {
     StackClock::time_point attach_by_;
     std::string commands_;
     std::uint64_t asked_ = 0; // ticks_now() before the daemons were asked the last time
-    bool over_ = false;
+    bool over_ = false, told_to_leave_ = false;
 };
 
 } // namespace
+
+bool let_go_on_this_host(const HostDebugAsk &ask) {
+    auto until = StackClock::now() + to_let_all_go;
+    bool waits_for_release = ask.stop && *ask.stop != StopPlace::exec;
+    auto plain = [](std::string_view host) { return host.substr(0, host.find('.')); };
+    const std::string own = name_of_this_host();
+    // A stop that is still under way when its debugger ends is seen at the second look.
+    int quiet = 0;
+    for (; quiet < 2 && StackClock::now() < until; ::poll(nullptr, 0, 100)) {
+        bool all_run = true;
+        for (const auto &server : servers_of(servers_below(rendezvous_root()), ask.nspace)) {
+            std::vector<Rank> here;
+            std::uint64_t asked = ticks_now();
+            auto list = server.job == ask.nspace ? processes_of(server, to_look, true)
+                                                 : Result<std::vector<ListedProcess>>(std::vector<ListedProcess>());
+            for (const auto &process : list ? *list : std::vector<ListedProcess>()) {
+                if (process.pid <= 0 || !is_among(ask.ranks, process.rank))
+                    continue;
+                here.push_back(process.rank);
+                auto found =
+                    LookedAt::find({ask.nspace, process.rank, process.pid, asked, plain(process.host) == plain(own)});
+                bool stands = found && found->was_stopped();
+                if (stands)
+                    found->take_stop_back();
+                // Denied: a debugger has it still.
+                all_run = all_run && !stands && (found || found.failure().kind != ErrorKind::denied);
+            }
+            all_run = all_run && list.ok();
+            if (waits_for_release && !here.empty())
+                waits_for_release = !release_from_stop(server, here, to_release);
+            all_run = all_run && (here.empty() || !waits_for_release);
+        }
+        quiet = all_run ? quiet + 1 : 0;
+    }
+    return quiet >= 2;
+}
 
 void debug_this_host(const HostDebugAsk &ask, int in, int out) {
     HostDebug(ask, in, out).run();

@@ -21,6 +21,11 @@ struct HostDebugAsk {
     std::optional<StopPlace> stop;          // they are about to stop there for this; nothing: they run
 };
 
+// For ranks whose debuggers were ended by force, and may have been left stopped by them: lets all of these go on that
+// stand, whoever has stopped them, and those that wait for a release at `ask.stop`. Waits for debuggers that are just
+// ending. Blocks, for some 35 s at most. False: it is not known that all go on.
+bool let_go_on_this_host(const HostDebugAsk &ask);
+
 // Takes lines of ToHost from `in` and writes those of FromHost to `out` (debug_lines.h), until `in` ends or says so, or
 // longest_silence. Blocks. Lets all ranks go before it returns: none stays stopped that was not stopped before.
 void debug_this_host(const HostDebugAsk &ask, int in, int out);

@@ -22,25 +22,6 @@ namespace pmixhost {
 
 namespace {
 
-// Until there is something to read on standard input. False: it was interrupted.
-bool await_input(const LineEditor::Callbacks &callbacks, const std::function<void()> &on_other) {
-    while (!callbacks.interrupted()) {
-        pollfd waits[3] = {{STDIN_FILENO, POLLIN, 0}, {callbacks.other(), POLLIN, 0}, {callbacks.wake, POLLIN, 0}};
-        int ready = ::poll(waits, 3, static_cast<int>(callbacks.idle.count()));
-        if (ready < 0)
-            continue;
-        if (ready == 0) {
-            callbacks.on_idle();
-            continue;
-        }
-        if (waits[1].fd >= 0 && waits[1].revents != 0)
-            on_other();
-        if (waits[0].revents != 0)
-            return true;
-    }
-    return false;
-}
-
 // What all begin with.
 std::string common_begin(const std::vector<std::string> &words) {
     std::string out = words.empty() ? std::string() : words[0];
@@ -51,6 +32,26 @@ std::string common_begin(const std::vector<std::string> &words) {
 }
 
 } // namespace
+
+// Until there is something to read on standard input. False: it was interrupted, or is over.
+bool LineEditor::await_input(const std::function<void()> &on_other) {
+    using Clock = std::chrono::steady_clock;
+    while (!callbacks_.interrupted() && !callbacks_.over()) {
+        if (Clock::now() >= timed_ + callbacks_.time) {
+            callbacks_.on_time();
+            timed_ = Clock::now();
+        }
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(timed_ + callbacks_.time - Clock::now());
+        pollfd waits[3] = {{STDIN_FILENO, POLLIN, 0}, {callbacks_.other(), POLLIN, 0}, {callbacks_.wake, POLLIN, 0}};
+        if (::poll(waits, 3, static_cast<int>(std::max<std::int64_t>(0, left.count()))) <= 0)
+            continue;
+        if (waits[1].fd >= 0 && waits[1].revents != 0)
+            on_other();
+        if (waits[0].revents != 0)
+            return true;
+    }
+    return false;
+}
 
 #ifdef PMIXHOST_HAVE_LIBEDIT
 
@@ -123,7 +124,7 @@ struct LineEditor::Terminal {
                 editor.callbacks_.on_other();
                 ::el_set(edit, EL_REFRESH);
             };
-            if (!await_input(editor.callbacks_, on_other)) {
+            if (!editor.await_input(on_other)) {
                 cut = true;
                 errno = EINTR;
                 return -1;
@@ -170,7 +171,7 @@ struct LineEditor::Terminal {
         type_ahead.begin();
         if (cut) {
             ::el_reset(edit);
-            std::fputs("^C\n", stdout);
+            std::fputs(editor.callbacks_.over() ? "\n" : "^C\n", stdout);
             return std::string();
         }
         if (!line || count <= 0)
@@ -227,7 +228,7 @@ std::optional<std::string> LineEditor::read_plain(const std::string &prompt) {
         }
         if (ended_)
             return begun_.empty() ? std::nullopt : std::optional(std::exchange(begun_, {}));
-        if (!await_input(callbacks_, callbacks_.on_other))
+        if (!await_input(callbacks_.on_other))
             return std::string();
         char bytes[4096];
         ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);

@@ -20,13 +20,16 @@ class LineEditor {
         // writes to standard output is above the prompt.
         std::function<int()> other;
         std::function<void()> on_other;
-        // Called each time that this long nothing has come.
-        std::function<void()> on_idle;
-        std::chrono::milliseconds idle{5000};
+        // Called each time that this long has passed while a line is waited for, also while it is typed.
+        std::function<void()> on_time;
+        std::chrono::milliseconds time{5000};
         // Whether the line is to be thrown away: Ctrl-C has come. Asked each time that `wake` can be read, too.
         std::function<bool()> interrupted;
         int wake =
             -1; // a descriptor that can be read when that has changed; -1: waits are cut short by the signal alone
+        // Whether no line is wanted any more; what has been typed of it is thrown away. Asked behind each call of
+        // `on_other`.
+        std::function<bool()> over = [] { return false; };
     };
     explicit LineEditor(Callbacks callbacks);
     ~LineEditor();
@@ -37,8 +40,10 @@ class LineEditor {
   private:
     struct Terminal;
     std::optional<std::string> read_plain(const std::string &prompt);
+    bool await_input(const std::function<void()> &on_other);
     Callbacks callbacks_;
-    std::string begun_; // of a plain line
+    std::chrono::steady_clock::time_point timed_ = std::chrono::steady_clock::now(); // on_time was called
+    std::string begun_;                                                              // of a plain line
     bool ended_ = false;
     std::unique_ptr<Terminal> terminal_; // none: plain lines
 };

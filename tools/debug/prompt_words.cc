@@ -16,6 +16,8 @@ const char prompt_help[] =
     "ranks              who runs, who has stopped, who has ended\n"
     "interrupt          stop the ranks of the focus (so does Ctrl-C while they run)\n"
     "wait               until all ranks of the focus have stopped or ended\n"
+    "input TEXT         a line for the standard input of a job that was started for this\n"
+    "eof                ends that input\n"
     "quit               let all go: the job runs on, and one that was started for this is waited for\n"
     "quit kill          end the job\n"
     "Everything else is said to the gdb of each rank of the focus: break, continue, next, print, bt, info threads, "
@@ -25,7 +27,7 @@ const char prompt_help[] =
 
 namespace {
 
-constexpr const char *words_of_ours[] = {"focus", "all", "ranks", "interrupt", "wait", "quit", "help"};
+constexpr const char *words_of_ours[] = {"focus", "all", "ranks", "interrupt", "wait", "input", "eof", "quit", "help"};
 
 // gdb would read more lines, which it does not get, or it would need a terminal, or leave its process.
 constexpr LongWord not_here[] = {
@@ -90,9 +92,23 @@ PromptWord focus_of(std::string_view words) {
     return PromptFocus{std::move(*ranks)};
 }
 
+// `line`: as it was typed; blanks of the text are the program's.
+PromptWord input_of(std::string_view line) {
+    constexpr std::string_view word = "input";
+    line.remove_prefix(line.find(word) + word.size());
+    if (line.ends_with('\r'))
+        line.remove_suffix(1);
+    if (!line.empty())
+        line.remove_prefix(1);
+    if (line.size() > longest_debug_command)
+        return PromptRefused{"a line of input is at most 2000 bytes long"};
+    return PromptInput{std::string(line) + "\n", false};
+}
+
 } // namespace
 
 PromptWord parse_prompt(std::string_view line) {
+    std::string_view typed = line;
     line = trimmed(line);
     if (line.empty() || line[0] == '#')
         return PromptNothing();
@@ -110,6 +126,10 @@ PromptWord parse_prompt(std::string_view line) {
         return PromptWait();
     if (word == "help" && rest.empty())
         return PromptHelp();
+    if (word == "eof" && rest.empty())
+        return PromptInput{{}, true};
+    if (word == "input")
+        return input_of(typed);
     if (word == "help" && rest == "gdb")
         return PromptSay{"help", false};
     if (word == "quit" || word == "q" || word == "exit") {

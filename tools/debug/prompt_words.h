@@ -19,6 +19,10 @@ struct PromptFocus {
 };                         // `focus RANKS`; nothing: `all`
 struct PromptInterrupt {}; // `interrupt`
 struct PromptWait {};      // `wait`: until all of the focus have stopped or ended
+struct PromptInput {
+    std::string text; // with its newline
+    bool ends = false;
+}; // `input TEXT`, for the job's standard input; `eof`
 struct PromptQuit {
     bool kills = false;
 }; // `quit`, `quit kill`
@@ -30,7 +34,7 @@ struct PromptSay {
     bool background = false; // "continue &": the prompt comes back while they run
 };
 using PromptWord = std::variant<PromptNothing, PromptHelp, PromptRanks, PromptFocus, PromptInterrupt, PromptWait,
-                                PromptQuit, PromptRefused, PromptSay>;
+                                PromptInput, PromptQuit, PromptRefused, PromptSay>;
 
 PromptWord parse_prompt(std::string_view line);
 // Of our own words, those that begin so.

@@ -165,4 +165,42 @@ output=$(as_user pmixuser1 timeout -k 5 150 "$pmixhost" stacks --ranks 0-1 "${jo
 like "a login host sees the same" "$status $output" $'^0 job .*: 2 of 2 ranks .*\n0 .*[+] waits_for_a_word'
 configure
 ok "that job ends well, too" ends_well 3
+
+# ----------------------------------------------------------------- a wrong collective, and a rank that has died
+
+begin 2 4 "$clients/mpi_hang" "$go" wrong
+in_two_places() {
+    ask "$job"
+    [[ $status == 0 && $output == *$'\n3 '*'+ in_a_broadcast '* && $output == *$'\n0-2 '*'+ meets_the_others '* ]]
+}
+ok "ranks in different collectives are two branches" until_true 30 in_two_places
+end_jobs
+wait "$job_pid"
+begin 1 3 "$clients/linger"
+processes >"$test_dir/processes"
+read -r host pid < <(sed -n 2p "$test_dir/processes")
+"${on_cluster[@]}" --user pmixuser1 --host "$host" -- gdb -nx -batch -p "$pid" -ex "gcore $test_dir/core.1" >/dev/null 2>&1 </dev/null
+on_host "$host" kill -KILL "$pid"
+with_core() {
+    ask --core "1=$test_dir/core.1" "$job"
+    [[ $status == 0 && $output == "job $job: 3 of 3 ranks "* ]]
+}
+ok "a core stands for a rank that has died" until_true 30 with_core
+like "with where it was" "$output" $'\n1(-2)? +[+] fence_with  client.h'
+end_jobs
+wait "$job_pid"
+
+# One that the kernel has written, of a rank that crashed.
+mkdir -p "$test_dir/crash"
+chmod 1777 "$test_dir/crash"
+# shellcheck disable=SC2016 # for the task's shell
+SLURM_KILL_BAD_EXIT=1 starts 1 3 sh -c 'ulimit -c unlimited; cd "$0" && exec "$@"' "$test_dir/crash" "$clients/mpi_hang" "$go" crash >"$out" 2>&1 </dev/null
+ok "a rank crashes" said there 3
+core=$(find "$test_dir/crash" -name '*core*' -print -quit)
+if [[ -n $core ]]; then
+    ask --core "2=$core"
+    like "the kernel's core of a crashed rank is read" "$status $output" $'^0 .*\n2 .* writes_nowhere '
+else
+    skip "the kernel's core of a crashed rank is read" "here it writes none into the directory of a process ($(</proc/sys/kernel/core_pattern))"
+fi
 done_testing

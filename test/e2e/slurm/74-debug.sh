@@ -115,6 +115,64 @@ for signal in TERM KILL; do
     wait "$command"
 done
 
+# Nor does a rank stay when a gdb is killed, or what leads to the hosts is told to end, or the part there.
+for who in gdb srun part; do
+    (asks setsid "$pmixhost" debug --attach "$job" --timeout 98 <&7 >"$test_dir/ended" 2>&1) &
+    command=$!
+    ok "all are stopped ($who)" until_true 60 stopped
+    case $who in
+        gdb) at "$(host_name 2)" pkill -KILL -o -x gdb ;;
+        srun) at "$(host_name 1)" pkill -TERM -o -f '^[^ ]*srun .* debug --here ' ;;
+        part) at "$(host_name 2)" pkill -TERM -o -f '^[^ ]*pmixhost debug --here ' ;;
+    esac
+    is "one is ended ($who)" "$?" 0
+    [[ $who == srun ]] || at "$(host_name 1)" pkill -TERM -f "^$pmixhost debug --attach $job --timeout 98"
+    ok "and all run on ($who)" until_true 90 all_run
+    at "$(host_name 1)" pkill -TERM -f "^$pmixhost debug --attach $job --timeout 98"
+    wait "$command"
+done
+
+# Of an srun that is killed, or told to end, Slurm kills the step, and with it debuggers that hold processes: while they
+# attach, and when somebody thinks at the prompt.
+thinks() { grep -q '\[0-3\] stopped' "$test_dir/ended"; }
+for when in stopped thinks; do
+    : >"$test_dir/ended"
+    (asks setsid "$pmixhost" debug --attach "$job" --timeout 97 <&7 >"$test_dir/ended" 2>&1) &
+    command=$!
+    [[ $when != thinks ]] || echo ranks >&7
+    ok "all are stopped (killed, $when)" until_true 60 "$when"
+    at "$(host_name 1)" pkill -KILL -o -f '^[^ ]*srun .* debug --here '
+    begin=$SECONDS
+    wait "$command"
+    ok "it does not wait for a line ($when)" test $((SECONDS - begin)) -lt 90
+    like "the command says that they were let go on ($when)" "$(<"$test_dir/ended")" \
+        'were ended by force; its processes have been let go on'
+    ok "and they run on (killed, $when)" until_true 60 all_run
+done
+# That is done by what looks for those that stand.
+while read -r host pid; do
+    at "$host" kill -STOP "$pid" </dev/null
+done <"$test_dir/processes"
+"${on_cluster[@]}" --user pmixuser1 --host "$(host_name 2)" -- timeout 60 "$pmixhost" debug --here "$job" --let-go </dev/null
+is "it lets those of its host go on" "$(states | grep -c '^T$')" 2
+asks "$pmixhost" resume "$job"
+ok "and resume the others" until_true 20 all_run
+# A part that is told to end says so, and the others answer.
+: >"$test_dir/ended"
+(asks setsid "$pmixhost" debug --attach "$job" --timeout 95 <&7 >"$test_dir/ended" 2>&1) &
+command=$!
+echo ranks >&7
+ok "all are stopped (one host)" until_true 60 thinks
+at "$(host_name 2)" pkill -TERM -o -f '^[^ ]*pmixhost debug --here '
+let_go() { (($(grep -c 'it was let go on its host' "$test_dir/ended") > 0)); }
+ok "who is let go on one host is told" until_true 30 let_go
+printf 'bt\nquit\n' >&7
+wait "$command"
+is "the others answer" "$? $(grep -c '^#0' "$test_dir/ended" | sed 's/[1-9]/some/')" "0 some"
+ok "and all run on (one host)" until_true 60 all_run
+no_gdb() { ! at "$(host_name 1)" pgrep -x gdb >/dev/null && ! at "$(host_name 2)" pgrep -x gdb >/dev/null; }
+ok "the debuggers go with their srun" until_true 60 no_gdb
+
 # And while the gdbs attach, which say nothing any more.
 mkdir -p "$test_dir/bin"
 cat >"$test_dir/bin/gdb" <<PY
@@ -218,7 +276,18 @@ launches "${four[@]}" "$clients/hello" -- 'print *(long *)$sp' 'break main' cont
 like "all ranks stand at their program's first instruction" "$output" $'\[0-3\] \$1 = 1\n'
 like "and come to main" "$output" $'\[[0-9,-]+\][ \n].*Breakpoint 1, main \\(\\) at .*\$2 = 5'
 is "the job ends well, and so does the command" "$status" 0
-is "with what all ranks say" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+is "with what all ranks say, and which says it" "$(grep -c '^[0-3]: rank [0-3] of 4 on ' <<<"$output")" 4
+# shellcheck disable=SC2016 # for the tasks' shell
+reads=(sh -c 'IFS= read -r line; echo "heard $line"; cat >/dev/null; echo over')
+launches "${four[@]}" "${reads[@]}" -- 'input a  word' eof continue
+is "what is typed behind input comes to the job" "$(grep -c '^[0-3]: heard a  word$' <<<"$output")" 4
+is "until eof" "$(grep -c '^[0-3]: over$' <<<"$output")" 4
+launches -e 'input   blanks ' -e continue "${four[@]}" "${reads[@]}" --
+is "or until the last of a script's" "$(grep -c '^[0-3]: heard   blanks $' <<<"$output") $(grep -c '^[0-3]: over$' <<<"$output")" "4 4"
+launches --no-label "${four[@]}" "${reads[@]}" -- 'input more' quit
+is "when the prompt has gone it ends, too" "$(grep -c '^heard more$' <<<"$output") $(grep -c '^over$' <<<"$output")" "4 4"
+launches "${four[@]}" "$clients/hello" -- eof 'input more' quit
+like "behind its end there is none" "$status $output" '^0 .*the job takes no input any more'
 launches "${four[@]}" "$clients/hello" -- 'break __libc_start_main' continue quit
 like "a breakpoint in a library that is not there yet waits for it" "$status $output" $'^0 .*Breakpoint 1 \(__libc_start_main\) pending.*\[[0-9,-]+\][ \n].*Breakpoint 1, .*__libc_start_main'
 launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$sp'
@@ -230,14 +299,14 @@ is "and it has run" "$(went_past)" "past.0 past.1 past.2 past.3"
 launches --stop init "${four[@]}" "$clients/hello" -- bt 'break exit' continue quit
 like "all ranks stand in PMIx_Init" "$status $output" $'^0 .*\[[0-9,-]+\]\n#0 .* in PMIx_Init '
 like "and go on from there" "$output" 'Breakpoint 1, .*exit'
-is "all of them have said what they say behind it" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+is "all of them have said what they say behind it" "$(grep -c '^[0-3]: rank [0-3] of 4 on ' <<<"$output")" 4
 launches --stop init --ranks 2 "${four[@]}" "$clients/hello" -- bt
 like "one rank there" "$status $output" $'^0 .*\[2\]\n#0 .* in PMIx_Init '
-is "all of them go on, when it is let go" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+is "all of them go on, when it is let go" "$(grep -c '^[0-3]: rank [0-3] of 4 on ' <<<"$output")" 4
 # Of more than two on a host one is debugged before the others.
 launches --stop init srun -O -N1 -n4 "$mpi" "$clients/hello" -- bt ranks
 like "four ranks of one host stand there" "$status $output" '^0 .* in PMIx_Init .*\[0-3\] stopped'
-is "and go on together" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+is "and go on together" "$(grep -c '^[0-3]: rank [0-3] of 4 on ' <<<"$output")" 4
 launches --stop app "${four[@]}" env CLIENT_DIR="$test_dir/past" "$clients/stops" child app -1 -- bt
 like "all ranks stand where the program waits" "$status $output" $'^0 .*\[[0-9,-]+\]\n#0 .* stop_in_app '
 is "and go on" "$(cd "$test_dir/past" && echo past.*)" "past.0 past.1 past.2 past.3"
@@ -285,7 +354,20 @@ ok "when the command is killed there, too" until_true 60 no_jobs
 # Many, on all hosts.
 launches srun -O -N4 -n64 --ntasks-per-node=16 "$mpi" "$clients/hello" -- 'print 6*7' ranks
 like "64 ranks stand, and answer with one voice" "$status $output" $'^0 .*\[0-63\] \$1 = 42\n.*\[0-63\] stopped'
-is "and all go on" "$(grep -c '^rank [0-9]* of 64 on ' <<<"$output")" 64
+is "and all go on" "$(grep -c '^[ 0-9]*: rank [0-9]* of 64 on ' <<<"$output")" 64
+
+# A rank that has crashed under Open MPI, and one in another collective than the others.
+launches "${four[@]}" "$clients/mpi_hang" "$test_dir/never" crash -- 'continue &' 'focus 3' wait bt 'quit kill'
+like "a rank that crashes is stopped where it does" "$output" $'\\[3\\][ \n].*SIGSEGV.*\n#0 .*writes_nowhere .*\n#1 .*crashes '
+ok "and the job is ended" until_true 60 no_jobs
+begin 2 4 "$clients/mpi_hang" "$go" wrong
+in_two_places() {
+    says -- bt
+    [[ $(grep -c 'in meets_the_others ()' <<<"$output") == 3 && $output == *$'\n[3]\n'*' in in_a_broadcast ()'* ]]
+}
+ok "who waits in another collective is seen at once" until_true 30 in_two_places
+end_jobs
+wait "$job_pid"
 
 launches srun -n1 "$mpi" /nothing/there -- ranks
 like "a program that is not there is an error" "$status $output" '^[1-9].*/nothing/there'
@@ -307,6 +389,8 @@ like "a rank that cannot be debugged runs on with the others" "$status $output" 
 ok "no later where there are more hosts, $((SECONDS - begin)) s" test $((SECONDS - begin)) -lt 40
 launches srun --mpi=none -n1 true -- ranks
 like "or one whose job is not served" "$status $output" '^1 pmixhost: error: srun has ended \(0\), and has started no job that'
+launches srun --mpi=none -n1 sleep 13 -- ranks
+like "which is said as long as one may think that it comes" "$output" 'pmixhost: no job of pmixhost has begun yet: .*next: wait, or end this and say srun --mpi=pmixhost'
 launches srun --pty -n1 true -- ranks
 like "a terminal is the prompt's" "$status $output" '^2 pmixhost: error: --pty takes the terminal'
 launches --attach 1 srun -n1 true -- ranks

@@ -61,6 +61,13 @@ SH
 chmod 755 "$test_dir/past.sh"
 stopped_well "a program at its first instruction" 'ready 4 of 4 at exec' exec all 4
 stopped_well "a script" 'ready 3 of 3 at exec' exec all 3 -- "$test_dir/past.sh"
+if printf '%s\n' '#include <stdio.h>' '#include <stdlib.h>' 'int main(void) { char name[4096];' \
+    'snprintf(name, sizeof name, "%s/past.%s", getenv("CLIENT_DIR"), getenv("PMIX_RANK"));' \
+    'return !fopen(name, "w"); }' | cc -static -x c -o "$test_dir/static" - 2>/dev/null; then
+    stopped_well "a static program" 'ready 3 of 3 at exec' exec all 3 -- "$test_dir/static"
+else
+    skip "a static program" "there is no static C library"
+fi
 stopped_well "some ranks of a script" 'ready 2 of 5 at exec' exec ranks:1,3 5 -- "$test_dir/past.sh"
 stopped_well "PMIx_Job_control lets them go on" 'ready 3 of 3 at exec' exec all 3 continue
 stops exec all 4 kill=1

@@ -53,8 +53,9 @@ is "what the debugger sees" "$(grep -E '^(stops|table|end)' <<<"$output" | paste
 is "they are beside the processes, and see those of their host" "$(daemons)" "0 0 $h1: 0 1;1 0 $h2: 2;2 0 $h3: 3"
 is "they hear that the job has ended" "$(ended)" " 3 ended 0 "
 
-debugs stop=exec proc=1
+debugs stop=exec proc=1 life
 ok "a daemon for each process" well
+is "its start, that all of it runs, and its end are told, in its name" "$(grep ^life <<<"$output")" "life start launch end"
 is "the job stood at its first instruction" "$(grep ^stops <<<"$output")" "stops at exec"
 is "as many as processes, host by host" "$(daemons)" "0 0 $h1: 0 1;1 1 $h1: 0 1;2 0 $h2: 2;3 0 $h3: 3"
 
@@ -68,8 +69,11 @@ is "on its host alone" "$(daemons)" "0 0 $h2: 2;1 1 $h2: 2"
 
 debugs cospawn node=1
 ok "both in one request" well
+like "the daemons are a job of their own, which a query names" "$(grep -E '^(job|daemons) ' <<<"$output" | paste -sd' ')" \
+    '^job (slurm\.[0-9]+\.)([0-9]+) daemons slurm\.[0-9]+\.[0-9]+$'
 is "a daemon on each of its hosts" "$(daemons)" "0 0 $h1: 0 1 2 3"
 is "they hear of the end" "$(ended)" " 1 ended 0 "
+is "local and node ranks of the job leave them out" "$(sort -n "$CLIENT_DIR/places" | paste -sd';')" "0 0 0;1 1 1;2 2 2;3 3 3"
 
 # --------------------------------------------------------------------------------------- what is told of its life
 

@@ -53,6 +53,7 @@ print("focus", dap.say("focus 1-2"), "/", dap.say("print 1"))
 print("all", bool(dap.say("all")), "/", dap.say("ranks"))
 print("completes", [t["label"] for t in dap.ask("completions", text="break meets_the", column=16)["targets"]])
 print("not here:", dap.refusal("evaluate", expression="commands 1", context="repl"))
+print("its input:", dap.refusal("evaluate", expression="input a word", context="repl"))
 # They run, and stop where they are told to.
 dap.ask("continue", threadId=entry[0])
 for thread in entry.values():
@@ -107,6 +108,7 @@ says "or some" 'focus .*these ranks.* / \[1-2\] \$[0-9]+ = 1'
 says "and all again" 'all True / \[0-3\] stopped'
 says "a word is completed" "completes \['meets_the_others'\]"
 says "what needs more than a line is refused by name" "not here: 'commands' is not for many ranks at once.*"
+says "the input of a job that ran before is another command's" 'its input: this job was not started here; next, .*pmixhost attach JOB'
 says "a rank that runs has no frames" 'runs: rank 0 has not stopped'
 says "breakpoints in functions while they run, and what is not there yet says so" 'breakpoints \[True, False\]'
 says "a rank comes to one" 'hit 0 True'
@@ -199,7 +201,7 @@ says "and at the prompt" 'prompt .*std::vector of length 3, capacity 3 = \{1, 2,
 says "the program ends well" 'exit code 0'
 
 # --- a job that is launched
-edits "$clients" "$test_dir/never" <<'PY'
+edits "$clients" "$test_dir/never" "$PMIXHOST_SOURCE/contrib/editors/vscode" <<'PY'
 four = ["-O", "-N2", "-n4", "--ntasks-per-node=2"]
 dap = Dap(sys.argv[1], "debug", "--dap")
 dap.start("launch", lambda dap: print("main", dap.ask("setFunctionBreakpoints", breakpoints=[{"name": "main"}])["breakpoints"][0]["verified"]),
@@ -269,7 +271,29 @@ for how in ("TERM", "HUP"):
         dap.process.send_signal(getattr(signal, "SIG" + how))
         dap.event("terminated")
         print("told", how, "stands" if stands else "runs", dap.process.wait(PATIENCE))
+dap = Dap(sys.argv[1], "debug", "--dap")
+dap.start("launch", program="sh", args=["-c", "read -r line; echo heard $line; cat >/dev/null"], srun=four, input=True)
+dap.say("input a word")
+dap.say("eof")
+print("heard", dap.event("exited")["exitCode"], dap.outputs.count("heard a word"))
+print("leaves:", dap.leave())
+dap = Dap(sys.argv[1], "debug", "--dap")
+dap.start("launch", program="./hello", cwd=sys.argv[2], srun=four, stopOnEntry=True)
+dap.stops("entry", range(4))
+print("no input:", dap.refusal("evaluate", expression="input a word", context="repl"))
+print("leaves:", dap.leave())
+# What the extension for an editor says of itself, and starts.
+with open(sys.argv[4] + "/package.json") as file:
+    said = json.load(file)["contributes"]["debuggers"][0]
+print("an extension", said["type"], [sorted(said["configurationAttributes"][how]["properties"]) for how in ("launch", "attach")])
+os.environ["PATH"] = os.path.dirname(sys.argv[1]) + ":" + os.environ["PATH"]
+dap = Dap(sys.argv[4] + "/" + said["program"])
+print("its adapter", dap.ask("initialize")["supportsConfigurationDoneRequest"], dap.leave())
 PY
+says "lines from the console are a launched job's input" 'heard 0 4'
+says "where its configuration asks for that" 'no input: the standard input of this launch is /dev/null; next: .*'
+says "an extension says what can be asked for" "an extension pmixhost \[\['args', 'cwd', 'env', 'input', 'program', 'ranks', 'srun', 'stop', 'stopOnEntry', 'timeout'\], \['job', 'ranks', 'stopOnEntry', 'timeout'\]\]"
+says "and starts the adapter" 'its adapter True 0'
 says "breakpoints are set before anything runs" 'main True'
 is "all ranks make a step, and what they show then holds" "$(grep -c 'frames hold \[1, 1, 1, 1\]' <<<"$output")" 3
 says "all ranks come to one" 'in main \{True\}'
