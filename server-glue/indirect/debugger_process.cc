@@ -24,7 +24,6 @@ namespace pmixhost::indirect {
 
 namespace {
 
-constexpr std::uint32_t longest_message = 256u << 20;
 constexpr std::size_t longest_line = 64u << 10;
 constexpr auto file_name = "/job";
 // For a job's server to tell where it is, once there is a job: its hosts may have to start first. For a launcher to end
@@ -410,7 +409,6 @@ void DebuggerProcess::not_reached(std::string_view why) {
     if (over_ || killed_)
         return;
     tool_.reset();
-    fail_calls(PMIX_ERR_UNREACH);
     bool is_ended = start_.serves || standing_.any();
     if (is_ended)
         fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
@@ -419,6 +417,7 @@ void DebuggerProcess::not_reached(std::string_view why) {
     else if (!reached_ && !goes_on_) // else the job is about to end, or nobody asks
         fmt::print(stderr, "pmixhost: the debugger does not reach the job, which goes on without it: {}\n",
                    one_line(why));
+    fail_calls(PMIX_ERR_UNREACH); // behind what says why: it may end at the refusal
     if (is_ended)
         end_launcher();
 }

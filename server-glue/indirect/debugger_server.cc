@@ -23,7 +23,7 @@ static std::atomic<DebuggerServer *> the_server = nullptr;
 
 static constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP, which libpmix has for itself
 static constexpr Duration end_patience = std::chrono::seconds(3);
-static constexpr Duration look_again = std::chrono::milliseconds(10);
+static constexpr Duration look_for_start = std::chrono::milliseconds(10);
 static constexpr Duration linger = std::chrono::milliseconds(300);
 
 // The way from an upcall to the loop.
@@ -330,7 +330,7 @@ void DebuggerServer::await_start() {
             works_ = works;
             if (works)
                 return events_.on_works();
-            patience_ = loop_.after(look_again, [this] { await_start(); });
+            patience_ = loop_.after(look_for_start, [this] { await_start(); });
         });
     });
 }

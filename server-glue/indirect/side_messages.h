@@ -17,6 +17,8 @@ struct Packed {
     }
 };
 
+inline constexpr std::uint32_t longest_message = 256u << 20; // bytes, either way
+
 // --- to the tool
 
 // There is a job, whose server will be told in this file.

@@ -14,8 +14,6 @@ namespace pmixhost::indirect {
 
 namespace {
 
-constexpr std::uint32_t longest_message = 256u << 20;
-
 // Tells when a file is there, whole: it is given its name when it is (plugins/kit/launcher_file.h).
 class AwaitedFile {
   public:

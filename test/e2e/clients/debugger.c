@@ -11,6 +11,8 @@
  *        status=NAME         what the start of the daemons shall end with [PMIX_SUCCESS]
  *        tells=all|bad       of the job's processes: their ends are told, "gone RANK:CODE ..."
  *        logs=all|bad        and are lines for the user
+ *        life                the job's start, that all of it runs, and its end are told: "life start launch end",
+ *                            with "?" before one of which something is missing
  *        nohup               the job goes on without it (PMIX_NOHUP)
  *        lets                lets the job go as soon as it has stopped
  *        die                 kills itself then
@@ -19,7 +21,9 @@
  *        dies                kills itself when the daemons run; dies=behind: when they have ended
  *        after               lets the job go when the daemons have ended
  * Prints "job NS", "stops at PLACE", "table N processes on H hosts", "daemons NS", "end job|daemons CODE", and behind
- * the end of a job that failed "first RANK" where it is told. A daemon
+ * the end of a job that failed "first RANK" where it is told; of daemons that were started with the job, which no
+ * answer names, "daemons NS" by PMIX_QUERY_NAMESPACES. A process of the job that is this program writes
+ * "RANK LOCAL-RANK NODE-RANK" to $CLIENT_DIR/places. A daemon
  * writes "RANK LOCAL-RANK HOST debugs NS: RANKS" to $CLIENT_DIR/daemons and "ended CODE" to $CLIENT_DIR/ended, and
  * for each process "RANK STATE", as the kernel has it, to $CLIENT_DIR/states. Where there is $CLIENT_DIR/wait it lets
  * go when that is gone. */
@@ -32,7 +36,7 @@ enum { MAX_HOSTS = 16 };
 static struct {
     const char *stop, *target, *program, *daemon, *status, *tells, *logs;
     char *self;
-    int np, rank, node, proc, ppr, cospawn, nohup, lets, die, dies, behind, pause, resume, after;
+    int np, rank, node, proc, ppr, cospawn, life, nohup, lets, die, dies, behind, pause, resume, after;
 } ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
 
 static struct {
@@ -75,6 +79,47 @@ static void note_end(const struct event *event) {
     heard.ends[heard.ended++].code = code ? code->data.integer : -1;
 }
 EVENT_HANDLER(on_end, note_end, PMIX_SUCCESS)
+
+static struct {
+    pmix_nspace_t nspace;
+    const char *what;
+} lives[64];
+static unsigned lived;
+
+static void note_life(const struct event *event) {
+    const pmix_value_t *of = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC);
+    bool whole = of && carried(event, PMIX_EVENT_TIMESTAMP, PMIX_TIME) &&
+                 !strcmp(event->source->nspace, of->data.proc->nspace) &&
+                 (event->code != PMIX_EVENT_JOB_END || carried(event, PMIX_JOB_TERM_STATUS, PMIX_STATUS));
+    if (lived == sizeof lives / sizeof *lives)
+        return;
+    PMIX_LOAD_NSPACE(lives[lived].nspace, of ? of->data.proc->nspace : event->source->nspace);
+    lives[lived++].what = event->code == PMIX_EVENT_JOB_START   ? (whole ? "start" : "?start")
+                          : event->code == PMIX_LAUNCH_COMPLETE ? (whole ? "launch" : "?launch")
+                                                                : (whole ? "end" : "?end");
+}
+EVENT_HANDLER(on_life, note_life, PMIX_SUCCESS)
+
+static bool end_is_told(void) {
+    for (unsigned i = 0; i < lived; i++)
+        if (!strcmp(lives[i].nspace, heard.of_job) && strstr(lives[i].what, "end"))
+            return true;
+    return false;
+}
+
+static void print_life(void) {
+    char line[256] = "life";
+    wait_until(end_is_told, "the end of a life");
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < lived; i++) {
+        if (!strcmp(lives[i].nspace, heard.of_job) && strlen(line) < 200) {
+            strcat(line, " ");
+            strcat(line, lives[i].what);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    say("%s", line);
+}
 
 static struct {
     bool has;
@@ -157,6 +202,34 @@ static pmix_data_array_t *table_of(const char *key, const char *nspace) {
     if (count != 1 || results[0].value.type != PMIX_DATA_ARRAY || results[0].value.data.darray->type != PMIX_PROC_INFO)
         fail("%s of %s is no table", key, nspace);
     return results[0].value.data.darray;
+}
+
+/* All that the host knows, between commas. */
+static void namespaces(char *into, size_t size) {
+    pmix_query_t query;
+    PMIX_QUERY_CONSTRUCT(&query);
+    pmix_status_t rc;
+    PMIX_ARGV_APPEND(rc, query.keys, PMIX_QUERY_NAMESPACES);
+    bool yes = true;
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+    PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_QUERY_REFRESH_CACHE, &yes, PMIX_BOOL);
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+    me.doing = "PMIX_QUERY_NAMESPACES";
+    rc = PMIx_Query_info(&query, 1, &results, &count);
+    if (rc != PMIX_SUCCESS || count < 1 || results[0].value.type != PMIX_STRING)
+        fail("PMIX_QUERY_NAMESPACES: %s", status_name(rc));
+    snprintf(into, size, ",%s,", results[0].value.data.string);
+}
+
+/* Of these, what was not there before and is not the job. */
+static void find_daemons(const char *before, char *after) {
+    char word[PMIX_MAX_NSLEN + 3], *rest = after;
+    for (char *one = strsep(&rest, ","); one; one = strsep(&rest, ",")) {
+        snprintf(word, sizeof word, ",%s,", one);
+        if (*one && !strstr(before, word) && strcmp(one, heard.of_job))
+            say("daemons %s", one);
+    }
 }
 
 static void print_table(const char *nspace) {
@@ -324,7 +397,7 @@ static void start_job(void) {
         add(list, PMIX_DEBUG_STOP_ON_EXEC, NULL, PMIX_BOOL);
     if (!strcmp(ask.stop, "init") || !strcmp(ask.stop, "both"))
         add(list, PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
-    add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
+    add(list, ask.life ? PMIX_NOTIFY_JOB_EVENTS : PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
     if (ask.nohup)
         add(list, PMIX_NOHUP, NULL, PMIX_BOOL);
     if (ask.tells) {
@@ -391,6 +464,7 @@ static void read_word(const char *word) {
             *texts[i] = word + strlen(keys[i]);
     ask.ppr |= !strcmp(word, "ppr");
     ask.cospawn |= !strcmp(word, "cospawn");
+    ask.life |= !strcmp(word, "life");
     ask.nohup |= !strcmp(word, "nohup");
     ask.lets |= !strcmp(word, "lets");
     ask.die |= !strcmp(word, "die");
@@ -406,7 +480,13 @@ int main(int argc, char **argv) {
     if (argc > 1 && (!strcmp(argv[1], "daemon") || !strcmp(argv[1], "resuming-daemon")))
         daemon_of_debugger(argv[1][0] == 'r');
     if (argc > 1 && !strcmp(argv[1], "child")) {
+        pmix_value_t *local, *of_node;
+        char line[64];
         begin(60);
+        if (!get(me.rank, PMIX_LOCAL_RANK, &local) || !get(me.rank, PMIX_NODE_RANK, &of_node))
+            fail("a process does not know what it is");
+        snprintf(line, sizeof line, "%u %u %u\n", me.rank, local->data.uint16, of_node->data.uint16);
+        append("places", line);
         pass();
     }
     for (int i = 1; i < argc; i++)
@@ -417,10 +497,20 @@ int main(int argc, char **argv) {
     me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     pmix_status_t ready = PMIX_READY_FOR_DEBUG, end = PMIX_EVENT_JOB_END, terminated = PMIX_EVENT_PROC_TERMINATED;
     register_nb(&end, 1, on_end);
+    pmix_status_t life[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END};
+    if (ask.life)
+        register_nb(life, 3, on_life);
     if (ask.tells)
         register_nb(&terminated, 1, on_gone);
     if (!ask.target) {
+        static char before[8192], after[8192];
+        if (ask.cospawn)
+            namespaces(before, sizeof before);
         start_job();
+        if (ask.cospawn && !strcmp(ask.status, "PMIX_SUCCESS")) {
+            namespaces(after, sizeof after);
+            find_daemons(before, after);
+        }
         if (strcmp(ask.status, "PMIX_SUCCESS") && ask.cospawn)
             goto out;
         register_nb(&ready, 1, on_ready);
@@ -455,6 +545,8 @@ int main(int argc, char **argv) {
         say("end job %d", await_end(target));
     if (runs && !ask.target && awaited_first >= 0)
         say("first %d", awaited_first);
+    if (ask.life && runs && !ask.target)
+        print_life();
     if (ask.tells) /* they come on another way than the end of the job */
         wait_until(all_gone, "the ends of its processes");
     if (ask.tells)
