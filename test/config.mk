@@ -20,13 +20,13 @@ test_unit_policy_command_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 EXTRA_test_unit_policy_command_DEPENDENCIES = tools/pmixhost
 test_unit_local_cli_SOURCES = test/unit/local_cli.cc
 test_unit_local_cli_CPPFLAGS = $(config_test_cppflags)
-test_unit_local_cli_LDADD = tools/librun.la $(CMOCKA_LIBS)
+test_unit_local_cli_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 test_unit_local_control_SOURCES = test/unit/local_control.cc
 test_unit_local_control_CPPFLAGS = $(config_test_cppflags)
 test_unit_local_control_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 test_unit_local_output_SOURCES = test/unit/local_output.cc
 test_unit_local_output_CPPFLAGS = $(config_test_cppflags)
-test_unit_local_output_LDADD = tools/librun.la $(CMOCKA_LIBS)
+test_unit_local_output_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 test_unit_local_start_SOURCES = test/unit/local_start.cc
 test_unit_local_start_CPPFLAGS = $(config_test_cppflags)
 test_unit_local_start_LDADD = plugins/local/liblocal.la $(CMOCKA_LIBS)
@@ -37,50 +37,37 @@ test_unit_local_run_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 EXTRA_test_unit_local_run_DEPENDENCIES = tools/pmixhost server-glue/pmixhostd \
 	plugins/local/backend_local.la
 # Runs tools/pmixhost of this build.
-test_unit_doctor_SOURCES = test/unit/doctor.cc tools/doctor/bounded_look.cc tools/doctor/directory_checks.cc tools/doctor/network_checks.cc \
-	tools/doctor/program_checks.cc tools/view/server_list.cc
+test_unit_doctor_SOURCES = test/unit/doctor.cc
 test_unit_doctor_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
-test_unit_doctor_LDADD = tools/librun.la $(PMIX_LIBS) $(CMOCKA_LIBS)
+test_unit_doctor_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 EXTRA_test_unit_doctor_DEPENDENCIES = tools/pmixhost
 test_unit_recent_lines_SOURCES = test/unit/recent_lines.cc
 test_unit_recent_lines_CPPFLAGS = $(config_test_cppflags)
 test_unit_recent_lines_LDADD = common/libcommon.la $(CMOCKA_LIBS)
-test_unit_output_lines_SOURCES = test/unit/output_lines.cc tools/view/output_lines.cc tools/view/job_output.cc
+test_unit_output_lines_SOURCES = test/unit/output_lines.cc
 test_unit_output_lines_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
-test_unit_output_lines_LDADD = common/libcommon.la $(PMIX_LIBS) $(CMOCKA_LIBS)
-test_unit_event_lines_SOURCES = test/unit/event_lines.cc tools/view/event_lines.cc tools/view/value_text.cc
+test_unit_output_lines_LDADD = tools/libtools.la $(CMOCKA_LIBS)
+test_unit_event_lines_SOURCES = test/unit/event_lines.cc
 test_unit_event_lines_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
-test_unit_event_lines_LDADD = common/libcommon.la $(PMIX_LIBS) $(CMOCKA_LIBS)
+test_unit_event_lines_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 test_unit_launcher_file_SOURCES = test/unit/launcher_file.cc
 test_unit_launcher_file_CPPFLAGS = $(config_test_cppflags)
 test_unit_launcher_file_LDADD = plugins/kit/libkit.la $(FMT_LIBS) $(CMOCKA_LIBS)
-test_unit_reach_plan_SOURCES = test/unit/reach_plan.cc tools/view/reach_plan.cc
+test_unit_reach_plan_SOURCES = test/unit/reach_plan.cc
 test_unit_reach_plan_CPPFLAGS = $(config_test_cppflags)
-test_unit_reach_plan_LDADD = common/libcommon.la $(CMOCKA_LIBS)
-test_unit_stacks_SOURCES = test/unit/stacks.cc tools/stacks/shown_text.cc tools/stacks/gdb_text.cc \
-	tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/mapped_code.cc tools/stacks/stack_lines.cc tools/stacks/stack_tree.cc \
-	tools/stacks/stack_report.cc tools/stacks/stack_page.cc
+test_unit_reach_plan_LDADD = tools/libtools.la $(CMOCKA_LIBS)
+test_unit_stacks_SOURCES = test/unit/stacks.cc
 test_unit_stacks_CPPFLAGS = $(config_test_cppflags)
-test_unit_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
-test_unit_debug_talk_SOURCES = test/unit/debug_talk.cc tools/debug/gdb_dialogue.cc tools/debug/gdb_inferiors.cc \
-	tools/debug/stop_wish.cc tools/debug/debug_lines.cc \
-	tools/debug/rank_answers.cc tools/debug/rank_board.cc tools/debug/prompt_words.cc tools/debug/line_editor.cc tools/stacks/gdb_text.cc \
-	tools/stacks/shown_text.cc tools/stacks/stack_tree.cc
+test_unit_stacks_LDADD = tools/libtools.la $(CMOCKA_LIBS)
+test_unit_debug_talk_SOURCES = test/unit/debug_talk.cc
 test_unit_debug_talk_CPPFLAGS = $(config_test_cppflags) $(LIBEDIT_CFLAGS)
-test_unit_debug_talk_LDADD = common/libcommon.la $(CMOCKA_LIBS) $(LIBEDIT_LIBS)
-test_unit_dap_session_SOURCES = test/unit/dap_session.cc tools/dap/dap_frames.cc tools/dap/dap_client.cc \
-	tools/dap/dap_ranks.cc tools/dap/dap_references.cc tools/dap/dap_breakpoints.cc tools/dap/dap_motion.cc \
-	tools/dap/dap_look.cc tools/dap/dap_console.cc tools/dap/dap_session.cc tools/debug/debug_lines.cc \
-	tools/debug/rank_answers.cc tools/debug/prompt_words.cc tools/debug/gdb_dialogue.cc \
-	tools/debug/gdb_inferiors.cc tools/stacks/gdb_text.cc \
-	tools/stacks/shown_text.cc tools/stacks/stack_tree.cc
+test_unit_debug_talk_LDADD = tools/libtools.la $(CMOCKA_LIBS)
+test_unit_dap_session_SOURCES = test/unit/dap_session.cc
 test_unit_dap_session_CPPFLAGS = $(config_test_cppflags)
-test_unit_dap_session_LDADD = common/libcommon.la $(CMOCKA_LIBS)
-test_unit_read_stacks_SOURCES = test/unit/read_stacks.cc tools/stacks/read_stacks.cc tools/stacks/gdb_session.cc tools/stacks/gdb_process.cc \
-	tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/mapped_code.cc \
-	tools/stacks/shown_text.cc
+test_unit_dap_session_LDADD = tools/libtools.la $(CMOCKA_LIBS)
+test_unit_read_stacks_SOURCES = test/unit/read_stacks.cc
 test_unit_read_stacks_CPPFLAGS = $(config_test_cppflags)
-test_unit_read_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_read_stacks_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 EXTRA_test_unit_read_stacks_DEPENDENCIES = test/unit/waits_one test/unit/waits_two test/unit/waits_bare
 check_PROGRAMS += test/unit/waits_one test/unit/waits_two test/unit/waits_bare
 test_unit_waits_bare_SOURCES = test/unit/waits_bare.c

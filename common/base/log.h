@@ -29,6 +29,10 @@ class Log {
     // For use before an _exit(): does what the destructor does.
     void flush() const;
 
+    // It is a file of the site's (log.file), and no terminal of a user's. Before a second thread logs.
+    void note_file() { is_file_ = true; }
+    bool is_file() const { return is_file_; }
+
     bool enabled(LogLevel level) const { return level <= level_.load(std::memory_order_relaxed); }
     void set_level(LogLevel level) { level_.store(level, std::memory_order_relaxed); }
     void write(LogLevel level, std::string_view text) const;
@@ -55,6 +59,7 @@ class Log {
     int fd_;
     std::atomic<LogLevel> level_;
     std::string prefix_;
+    bool is_file_ = false;
     std::unique_ptr<LineWriter> writer_; // after do_not_wait()
 };
 

@@ -43,7 +43,8 @@ void apply_variable(std::string_view name, std::string_view value, Checked &out)
     std::vector<std::string> names;
     for (std::size_t i = 0; i < options.size(); ++i) {
         std::string known = environment_name(options[i]);
-        if (name == known && options[i].user) {
+        bool is_free = options[i].user_if_free && out.loaded.origins[i].source == Origin::Source::builtin;
+        if (name == known && (options[i].user || is_free)) {
             std::string place = "environment " + known;
             apply(i, RawValue{std::string(value)}, Origin::Source::environment, place, place, out);
             return;
@@ -53,7 +54,7 @@ void apply_variable(std::string_view name, std::string_view value, Checked &out)
                                                    name, options[i].key));
             return;
         }
-        if (options[i].user)
+        if (options[i].user || is_free)
             names.push_back(std::move(known));
     }
     if (name == "PMIXHOST_START_TIMEOUT") // a plugin reads it, where there is no configuration

@@ -33,7 +33,8 @@ constexpr Option own_options[] = {
     {.key = "transport.ports", .member = &Settings::transport_ports,
      .text = "The TCP ports on which the daemons of a step listen for each other: one port or a "
              "range. Each daemon of a step on a host needs a port of its own, so a range must be "
-             "as wide as the number of steps that may run on a host at once, and lie outside of the "
+             "as wide as the number of steps that may run on a host at once (and of commands and tools there that "
+             "look at jobs elsewhere), and lie outside of the "
              "ports from which the kernel takes those of connections (net.ipv4.ip_local_port_range): one that a "
              "connection has, or had a minute ago, is not free. 0 lets the kernel "
              "choose any free port; give a range where a firewall stands between the hosts."},
@@ -248,11 +249,12 @@ constexpr Option own_options[] = {
      .text = "Where PMIx_Log writes what a program wants to have in the record of its job "
              "(PMIX_LOG_JOB_RECORD): behind the job's comment, as the commands of the resource "
              "manager show it, up to 1 KiB in all; or nowhere, then such a request is refused."},
-    {.key = "log.file", .member = &Settings::log_file, .path = Option::Path::log_pattern,
+    {.key = "log.file", .member = &Settings::log_file, .user_if_free = true, .path = Option::Path::log_pattern,
      .text = "Where the daemon writes its log; empty means to the standard error of what started it, "
-             "which under a resource manager may be nowhere. In the name, %j stands for the job, %s for "
+             "which for the daemons of a resource manager's step is nowhere. In the name, %j stands for the job, %s for "
              "the step, %n for the host, %u for the user and %% for a percent sign. The file is written "
-             "as the job's user."},
+             "as the job's user, who alone may read it (mode 0600), so that jobs of several users need several names. What the rules for tools decide is written there whatever log.level says; without "
+             "a file what they allow is, at log.level \"info\"."},
 };
 // clang-format on
 

@@ -33,8 +33,9 @@ struct Option {
 
     std::string_view key; // "section.name"
     Member member;
-    bool user = false;     // may be set by the environment variable of environment_name()
-    std::uint64_t min = 0; // counts, sizes (bytes), durations (ms)
+    bool user = false;         // may be set by the environment variable of environment_name()
+    bool user_if_free = false; // the same, but only where the file does not set it
+    std::uint64_t min = 0;     // counts, sizes (bytes), durations (ms)
     std::uint64_t max = 0;
     bool zero = false; // zero is allowed too, though below min
     std::span<const std::string_view> words = {};

@@ -16,6 +16,7 @@
 #include "common/config/config.h"
 #include "common/rendezvous/asked_run.h"
 #include "common/start/step_secret.h"
+#include "common/text/printable.h"
 #include "config.h"
 #include "server-glue/daemon/role_process.h"
 #include "server-glue/daemon/step_server.h"
@@ -25,6 +26,7 @@
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/unmended_faults.h"
 #include "server-glue/rm/backend_loader.h"
+#include "server-glue/rm/user_notes.h"
 #include "server-glue/tasks/proxy_client.h"
 #include "server-glue/tasks/remedies.h"
 
@@ -39,6 +41,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +53,7 @@ struct Begin {
     StartDocument document;
     Settings settings;
     std::vector<std::string> notes;
+    bool log_is_users = false; // the job's user has said where it is to be
     UniqueFd door;
     StatusPage *page = nullptr;
     EvidencePlace evidence; // should something in it hang
@@ -182,6 +186,9 @@ Result<Begin> begin(Result<StartDocument> document) {
     }
     b.settings = std::move(loaded->settings);
     b.notes = std::move(loaded->notes);
+    b.log_is_users = std::any_of(loaded->origins.begin(), loaded->origins.end(), [](const Origin &origin) {
+        return origin.key == "log.file" && origin.source == Origin::Source::environment;
+    });
     return b;
 }
 
@@ -246,6 +253,38 @@ class Heart {
     EventLoop::Handle timer_;
 };
 
+// Where there is none, standard error is the log. A file of somebody else's (but root's) is not written to: who knows
+// the name can have put one there before, where all may. Opened non-blocking, because it may be a FIFO that nobody
+// reads.
+UniqueFd open_log(Begin &started) {
+    UniqueFd file;
+    if (started.settings.log_file.empty())
+        return file;
+    std::string path = log_path(started.settings, started.document);
+    constexpr int how = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    file.reset(::open(path.c_str(), how, 0600));
+    std::string why = file ? "it is somebody else's" : std::strerror(errno);
+    struct stat status {};
+    bool is_anothers = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                       status.st_uid != ::geteuid() && status.st_uid != 0;
+    if (is_anothers)
+        file.reset();
+    if (!file && (started.log_is_users || is_anothers))
+        started.notes.push_back(fmt::format("there is no log: cannot open {}: {}", printable(path), why));
+    return file;
+}
+
+// What a user has set in vain: the log is seldom read. Once for a job, and not again for what it spawns, which has the
+// same environment.
+void tell_user(const std::vector<std::string> &notes, RmBackend &backend) {
+    const StepInfo &step = backend.step();
+    auto *user = backend.user_notes();
+    if (!user || step.is_lobby || step.self != 0 || step.parent)
+        return;
+    for (const auto &note : notes)
+        user->tell_user({note}, [](Result<void>) {});
+}
+
 int serve(Begin b, Log &log, TaskTable *table) {
     set_remedies_of_daemon(b.settings);
     DescriptorRange::of_process().prepare();
@@ -285,6 +324,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
                                      });
     if (!server)
         return refuse(server.failure());
+    tell_user(b.notes, **backend);
     door_shuts_last.reset();
     // The supervisor is our parent; without it nobody would notice our own end.
     UniqueFd supervisor;
@@ -336,22 +376,22 @@ int run(Result<StartDocument> document) {
     }
     std::string host = started->document.text("host").ok() ? *started->document.text("host") : "?";
     auto level = parse_log_level(started->settings.log_level);
-    UniqueFd log_file;
-    if (!started->settings.log_file.empty())
-        // The file is opened non-blocking, because it may be a FIFO that nobody reads.
-        log_file.reset(::open(log_path(started->settings, started->document).c_str(),
-                              O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+    UniqueFd log_file = open_log(*started);
     Log log(log_file ? log_file.get() : 2, level ? *level : LogLevel::warning,
             fmt::format("pmixhostd[{} {}]", host, ::getpid()));
+    if (log_file)
+        log.note_file();
     // Once this process does not fork itself any more.
-    auto begin_log = [&] {
+    auto begin_log = [&](LogLevel of_notes) {
         log.do_not_wait();
-        for (const auto &note : started->notes)
-            log.warning("{}", note);
+        for (const auto &note : started->notes) {
+            if (log.enabled(of_notes))
+                log.write(of_notes, note);
+        }
     };
 
     if (started->document.has("role")) {
-        begin_log();
+        begin_log(LogLevel::info); // the step's daemons tell the user of them
         int code = serve_role(started->document, started->settings, log);
         log.flush();
         _exit(code); // a thread may still be in the RM's library, which must not be unloaded under it
@@ -360,7 +400,7 @@ int run(Result<StartDocument> document) {
     started->evidence = evidence_place(started->settings, log_path(started->settings, started->document), host,
                                        step_name(started->document));
     if (!started->door) {
-        begin_log();
+        begin_log(LogLevel::warning);
         return serve(std::move(*started), log, nullptr); // whoever starts the tasks watches this one
     }
 
@@ -379,7 +419,7 @@ int run(Result<StartDocument> document) {
     if (server == 0) {
         ::signal(SIGCHLD, SIG_IGN); // proxy clients need no reaping
         let_parent_trace();         // should we hang
-        begin_log();
+        begin_log(LogLevel::warning);
         return serve(std::move(*started), log, table);
     }
     started->door.reset();

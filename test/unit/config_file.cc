@@ -267,6 +267,20 @@ void test_origins_and_precedence(void **) {
     assert_non_null(strstr(loaded.notes[2].c_str(), "did you mean PMIXHOST_FENCE_TIMEOUT?"));
 }
 
+// A log of the site's own is not turned away.
+void test_a_users_log_yields_to_the_sites(void **) {
+    Checked free = check("", {"PMIXHOST_LOG_FILE=/home/u/log.%n"});
+    assert_true(free.errors.empty() && free.loaded.notes.empty());
+    assert_string_equal(free.loaded.settings.log_file.c_str(), "/home/u/log.%n");
+    Checked taken = check("[log]\nfile = \"/var/log/%u.%n\"\n", {"PMIXHOST_LOG_FILE=/home/u/log.%n"});
+    assert_true(taken.errors.empty() && taken.loaded.notes.size() == 1);
+    assert_string_equal(taken.loaded.settings.log_file.c_str(), "/var/log/%u.%n");
+    assert_int_equal(check("", {"PMIXHOST_LOG_FILE=log"}).errors.size(), 1);
+    assert_int_equal(check("", {"PMIXHOST_LOG_FILE=/%x"}).errors.size(), 1);
+    // A slip is known as one.
+    assert_int_equal(check("", {"PMIXHOST_LOG_FIL=/l"}).loaded.notes.size(), 1);
+}
+
 void test_users_may_set_no_path_and_no_port(void **) {
     for (const auto &option : config_options()) {
         if (!option.user)
@@ -363,12 +377,19 @@ void test_sample_is_a_configuration(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_wrong_input_is_named), cmocka_unit_test(test_words_are_split_as_by_a_shell),
-        cmocka_unit_test(test_all_errors_are_listed),      cmocka_unit_test(test_right_values_arrive),
-        cmocka_unit_test(test_origins_and_precedence),     cmocka_unit_test(test_users_may_set_no_path_and_no_port),
-        cmocka_unit_test(test_files_that_are_not_read),    cmocka_unit_test(test_deep_nesting_is_an_error),
-        cmocka_unit_test(test_dump_is_a_configuration),    cmocka_unit_test(test_man_page_is_in_step_with_the_table),
-        cmocka_unit_test(test_sample_is_a_configuration),  cmocka_unit_test(test_rules_for_tools_are_texts_with_places),
+        cmocka_unit_test(test_every_wrong_input_is_named),
+        cmocka_unit_test(test_words_are_split_as_by_a_shell),
+        cmocka_unit_test(test_all_errors_are_listed),
+        cmocka_unit_test(test_right_values_arrive),
+        cmocka_unit_test(test_origins_and_precedence),
+        cmocka_unit_test(test_users_may_set_no_path_and_no_port),
+        cmocka_unit_test(test_files_that_are_not_read),
+        cmocka_unit_test(test_deep_nesting_is_an_error),
+        cmocka_unit_test(test_dump_is_a_configuration),
+        cmocka_unit_test(test_man_page_is_in_step_with_the_table),
+        cmocka_unit_test(test_sample_is_a_configuration),
+        cmocka_unit_test(test_rules_for_tools_are_texts_with_places),
+        cmocka_unit_test(test_a_users_log_yields_to_the_sites),
     };
     return cmocka_run_group_tests_name("config_file", tests, nullptr, nullptr);
 }

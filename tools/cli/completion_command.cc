@@ -1,6 +1,7 @@
 // `pmixhost completion`: what a shell reads to complete the command lines of pmixhost.
 #include "common/text/printable.h"
 #include "tools/cli/completion.h"
+#include "tools/cli/man_options.h"
 #include "tools/cli/parse.h"
 #include "tools/view/server_list.h"
 
@@ -45,9 +46,10 @@ int show_jobs() {
 int completion_command(const Words &words) {
     CLI::App parser("Writes a script that completes the command lines of pmixhost.", "pmixhost completion");
     std::string shell;
-    bool jobs = false;
+    bool jobs = false, man = false;
     parser.add_option("SHELL", shell, "bash, zsh or fish");
     parser.add_flag("--jobs", jobs)->group(""); // for the scripts
+    parser.add_flag("--man", man)->group("");   // writes the section OPTIONS of pmixhost(1)
     if (auto over = parse(parser, words))
         return *over;
     if (jobs)
@@ -55,6 +57,10 @@ int completion_command(const Words &words) {
     std::vector<CommandShape> shapes;
     for (const Command &command : commands())
         shapes.push_back(shape_of(command));
+    if (man) {
+        std::fputs(man_options_section(shapes).c_str(), stdout);
+        return exit_ok;
+    }
     auto script = completion_script(shell, shapes);
     if (!script) {
         std::fprintf(stderr,
