@@ -255,6 +255,27 @@ void one_that_brings_a_name_is_known_by_it(void **) {
     assert_string_equal(origins.of(one).from.c_str(), "");
 }
 
+void which_process_it_is_is_known_of_this_host(void **) {
+    ToolOrigins origins(true);
+    TimePoint now{};
+    bool here = true, other_here = true;
+    origins.came(now, {"t", 1, {}, 4711}, as_long_as(here));
+    assert_int_equal(origins.pid_of(one), 4711);
+    assert_int_equal(origins.pid_of(two), 0);
+    origins.came(now, {"", 0, {}, 4712}, as_long_as(other_here));
+    origins.got_name(two);
+    assert_int_equal(origins.pid_of(two), 4712);
+    here = false;
+    assert_true(origins.may_come(now, nameless_there) == Verdict::may); // which looks who has gone
+    assert_int_equal(origins.pid_of(one), 0);
+    assert_int_equal(origins.pid_of(two), 4712);
+    origins.came(now, {"t", 2, {}, 0}, as_long_as(other_here)); // once more, and nobody knows which
+    assert_int_equal(origins.pid_of(two), 0);
+    // Its name may be that of one that is relayed.
+    origins.came(now, {"t", 2, {"10.0.0.1", {}}}, as_long_as(here));
+    assert_int_equal(origins.pid_of(two), 0);
+}
+
 void whose_it_is_is_known_with_where_it_is(void **) {
     ToolOrigins origins(true);
     TimePoint now{};
@@ -421,6 +442,7 @@ int main() {
         cmocka_unit_test(a_relayed_one_cannot_take_the_name_of_another),
         cmocka_unit_test(a_name_in_doubt_is_of_the_other_host),
         cmocka_unit_test(whose_it_is_is_known_with_where_it_is),
+        cmocka_unit_test(which_process_it_is_is_known_of_this_host),
         cmocka_unit_test(one_that_the_library_drops_holds_up_nobody),
         cmocka_unit_test(relayed_ones_are_bounded_and_forgotten),
     };
