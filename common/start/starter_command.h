@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pmixhost {
@@ -20,6 +21,8 @@ struct StarterCommand {
     std::string allocation; // a variable
     std::vector<std::string> holds_within;
     std::vector<std::string> holder;
+    // A variable and its value that make it put the rank in front of each line of output.
+    std::pair<std::string, std::string> labels;
 };
 
 // At least one, in the order in which they are offered.

@@ -173,6 +173,7 @@ struct JobEvent {
     static constexpr const char *text =
         "to who spawned a job: it has begun or runs, which is told only when asked for, or has ended";
     static constexpr std::uint8_t running = 1, ended = 2, started = 3;
+    static constexpr std::int32_t not_known = -1; // exit_code, of a job that has ended; the launcher knows
     Bytes nspace;
     std::uint8_t what = 0;
     std::uint8_t asked = 0;

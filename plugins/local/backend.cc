@@ -157,7 +157,8 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
             return on_ended(rank, ended_by_);
         if (!environment)
             return not_started(rank, environment.failure());
-        auto started = tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd);
+        auto started =
+            tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd, start_.open_files);
         if (!started)
             not_started(rank, started.failure());
     }

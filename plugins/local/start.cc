@@ -84,6 +84,8 @@ Result<void> read_start(const StartDocument &document, LocalStart &start) {
     if (!directory)
         return garbled("local.cwd", *cwd);
     start.cwd = std::move(*directory);
+    if (auto limit = document.number("local.open_files", UINT64_MAX))
+        start.open_files = *limit;
     if (auto own = document.text("directory"))
         start.directory = *own;
     for (const auto &line : document.all("local.fault")) {

@@ -7,6 +7,7 @@
 #include "plugins/local/fault.h"
 #include "server-glue/rm/rm_backend.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct LocalStart {
     std::vector<TaskSpec> tasks;
     std::vector<std::string> task_env; // NAME=VALUE
     std::string cwd;
-    std::string directory;     // the daemon's private one; may be empty
-    std::vector<Fault> faults; // of this host
+    std::optional<std::uint64_t> open_files; // of who has called `pmixhost run`: its soft limit (RLIMIT_NOFILE)
+    std::string directory;                   // the daemon's private one; may be empty
+    std::vector<Fault> faults;               // of this host
 };
 
 // Takes over the descriptors that the document names, also when it fails; the control channel hears why.

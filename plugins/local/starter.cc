@@ -59,16 +59,11 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
         places.push_back(static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), name) - hosts.begin()));
     JobCommand command;
     auto &argv = command.argv;
-    argv = {context.pmixhost,
-            "run",
-            "--hosts",
-            fmt::format("{}", fmt::join(hosts, ",")),
-            "--ntasks",
-            std::to_string(plan.apps.front().count),
-            "--map-by",
-            fmt::format("list={}", fmt::join(places, ",")),
-            "--input",
-            plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks ? std::to_string(*plan.stdin_rank) : "none"};
+    argv = {context.pmixhost, "run",
+            "--hosts",        fmt::format("{}", fmt::join(hosts, ",")),
+            "--ntasks",       std::to_string(plan.apps.front().count),
+            "--map-by",       fmt::format("list={}", fmt::join(places, ",")),
+            "--input",        plan.input_rank() ? std::to_string(*plan.input_rank()) : "none"};
     if (!context.tmpdir.empty())
         argv.insert(argv.end(), {"--tmpdir", context.tmpdir});
     if (!context.config.empty())
@@ -94,6 +89,7 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
         command.environment.push_back(
             fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
     command.environment.push_back(fmt::format("{}={}", parent_variable, plan.parent().text()));
+    command.open_files = context.open_files;
     return command;
 }
 
@@ -108,6 +104,8 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
         context.tmpdir = *tmpdir;
     if (auto config = document.text("config"))
         context.config = *config;
+    if (auto limit = document.number("local.open_files", UINT64_MAX))
+        context.open_files = *limit;
     context.task_program = program_beside("pmixhost-task");
     for (char **variable = environ; *variable; ++variable)
         context.environment.emplace_back(*variable);

@@ -8,10 +8,11 @@
 namespace pmixhost::local {
 
 struct StarterContext {
-    std::string pmixhost;                 // absolute path of the tool
-    std::string task_program;             // of pmixhost-task
-    std::string tmpdir, config;           // options of the parent's run; may be empty
-    std::vector<std::string> environment; // the launcher's
+    std::string pmixhost;                                   // absolute path of the tool
+    std::string task_program;                               // of pmixhost-task
+    std::string tmpdir, config;                             // options of the parent's run; may be empty
+    std::vector<std::string> environment;                   // the launcher's
+    std::optional<std::uint64_t> open_files = std::nullopt; // of who has called `pmixhost run`: its soft limit
 };
 // Fails (limit) where the description of the programs is too long.
 Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &context);

@@ -6,11 +6,13 @@
 #include "common/text/printable.h"
 #include "plugins/kit/fresh_process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,6 +35,7 @@ struct Launch {
     int in, out, err, report;
     int words; // stays open; -1: none
     pid_t parent;
+    rlimit files; // 0: as this process has it
 };
 
 enum class Step : int { directory = 0, program = 1 };
@@ -61,6 +64,8 @@ struct Report {
     if (launch.words >= 0)
         ::fcntl(launch.words, F_SETFD, 0);
     kit::reset_signals();
+    if (launch.files.rlim_cur > 0)
+        ::setrlimit(RLIMIT_NOFILE, &launch.files);
     if (::chdir(launch.cwd) != 0)
         give_up(launch, Step::directory);
     ::execve(launch.path, launch.argv, launch.envp);
@@ -105,7 +110,8 @@ std::string find_program(const std::string &name, const std::vector<std::string>
 
 } // namespace
 
-Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd) {
+Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd,
+                          std::optional<std::uint64_t> open_files) {
     auto made = make_pipe();
     if (!made)
         return error(made.failure().kind, "cannot start a task: {}", made.failure().text);
@@ -120,8 +126,11 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment, c
     }
     std::string path = find_program(task.argv.front(), environment, cwd);
     auto argv = pointers(task.argv), envp = pointers(environment);
-    Launch launch{path.c_str(),   cwd.c_str(),    argv.data(),     envp.data(),      task.in.get(),
-                  task.out.get(), task.err.get(), write_end.get(), task_words.get(), ::getpid()};
+    Launch launch{
+        path.c_str(),    cwd.c_str(),      argv.data(), envp.data(), task.in.get(), task.out.get(), task.err.get(),
+        write_end.get(), task_words.get(), ::getpid(),  {}};
+    if (open_files && ::getrlimit(RLIMIT_NOFILE, &launch.files) == 0)
+        launch.files.rlim_cur = std::min<rlim_t>(*open_files, launch.files.rlim_max);
 
     // No handler of ours may run in the child before it has reset them.
     sigset_t all, before;

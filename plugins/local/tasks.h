@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 
 namespace pmixhost::local {
@@ -33,8 +34,10 @@ class Tasks {
     // Kills what is left, as stop() does.
     ~Tasks();
 
-    // Forks a task. `environment` is complete. Fails only when there can be no process; then no event is called.
-    Result<void> start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd);
+    // Forks a task. `environment` is complete. `open_files`: its soft limit (RLIMIT_NOFILE); nothing: this process's.
+    // Fails only when there can be no process; then no event is called.
+    Result<void> start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd,
+                       std::optional<std::uint64_t> open_files = std::nullopt);
 
     // Signals the process groups of the tasks in `ranks` (empty: of all) that are running.
     void signal(int signal, std::span<const Rank> ranks);

@@ -248,6 +248,7 @@ bool LauncherServer::start(const Spawner &from, wire::SpawnRequest request) {
     Child &child = children_[number];
     child.job = std::move(*job);
     child.starter = std::move(starter);
+    child.drops_early_signals = command->drops_early_signals;
     child.allocation = request.allocation;
     child.of = from;
     child.id = request.id;
@@ -268,7 +269,7 @@ bool LauncherServer::start(const Spawner &from, wire::SpawnRequest request) {
                                           static_cast<double>(limit.count()) / 1000.0);
             tell_user(why);
             answer(number, found->second, PMIX_ERR_TIMEOUT, why);
-            found->second.job->signal(SIGTERM);
+            end(found->second);
         });
     return true;
 }
@@ -281,6 +282,8 @@ void LauncherServer::on_event(std::uint64_t number, SpawnEvent event) {
     switch (event.kind) {
     case SpawnEvent::Kind::created:
         child.nspace = event.text;
+        if (child.ending && child.drops_early_signals)
+            child.job->signal(SIGTERM);
         break;
     case SpawnEvent::Kind::started:
         if (!child.answered)
@@ -349,10 +352,10 @@ void LauncherServer::limit_time(std::uint64_t number, Child &child) {
         auto found = children_.find(number);
         if (found == children_.end())
             return;
-        const Child &late = found->second;
+        Child &late = found->second;
         tell_user(fmt::format("{}: its time of {} s is over (PMIX_JOB_TIMEOUT); it is ended", printable(late.nspace),
                               late.job_timeout.count()));
-        late.job->signal(SIGTERM);
+        end(late);
     });
 }
 
@@ -364,7 +367,7 @@ void LauncherServer::end_failed(std::uint64_t number, Child &child) {
         if (found == children_.end())
             return;
         log_.warning("job {} was not launched as a whole, and goes on: it is ended", printable(found->second.nspace));
-        found->second.job->signal(SIGTERM);
+        end(found->second);
     });
 }
 
@@ -437,7 +440,12 @@ void LauncherServer::end_children(const std::string &why) {
     drop_early();
     give_back_all();
     for (auto &[number, child] : children_)
-        child.job->signal(SIGTERM);
+        end(child);
+}
+
+void LauncherServer::end(Child &child) {
+    child.ending = true;
+    child.job->signal(SIGTERM);
 }
 
 // Of a step that lives on, what its other hosts have spawned does so as well, and what this one had spawned: it shares
@@ -469,7 +477,7 @@ void LauncherServer::drop_early() {
 void LauncherServer::end_child(const Bytes &parent, const Bytes &nspace) {
     for (auto &[number, child] : children_) {
         if (child.of.nspace == parent && child.nspace == nspace)
-            child.job->signal(SIGTERM);
+            end(child);
     }
 }
 
@@ -488,7 +496,7 @@ void LauncherServer::cancel(const Spawner &from, std::uint64_t id, const std::st
             continue;
         log_.info("{}: job {} is ended", why, number);
         answer(number, child, PMIX_ERR_JOB_CANCELED, why);
-        child.job->signal(SIGTERM);
+        end(child);
     }
 }
 

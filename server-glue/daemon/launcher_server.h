@@ -57,7 +57,7 @@ class LauncherServer {
   private:
     // Who has asked: a host of a step. Not by its connection, which may be lost and come again; so a step that invites
     // with another's name has a say over that one's jobs. It is the same user's (transport/invitation.h). What ends
-    // while there is no connection is told to nobody.
+    // while there is no connection the step's host finds out by itself (spawn/lost_children.h).
     struct Spawner {
         Bytes nspace;
         HostIndex host = 0;
@@ -72,6 +72,8 @@ class LauncherServer {
         std::string nspace;                    // once it is known
         std::shared_ptr<const SpawnPlan> plan; // until it is answered
         bool answered = false, ran = false;
+        bool ending = false;                       // it was told to end
+        bool drops_early_signals = false;          // as in JobCommand
         bool told_start = false;                   // that the first process runs
         bool tell_start = false, tell_end = false; // as in SpawnPlan
         bool silent_end = false;
@@ -99,6 +101,7 @@ class LauncherServer {
     void give_back_all(); // in which nothing is
     void drop_early();    // the step is ending
     void end_child(const Bytes &parent, const Bytes &nspace);
+    static void end(Child &child);
     void cancel(const Spawner &from, std::uint64_t id, const std::string &why);
     void host_lost(const Spawner &lost);
     void on_request(const Spawner &from, wire::SpawnRequest request);

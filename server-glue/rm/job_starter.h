@@ -5,6 +5,8 @@
 #include "common/base/result.h"
 #include "server-glue/rm/spawn_plan.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,10 @@ struct JobCommand {
     std::vector<std::string> argv;        // argv[0]: an absolute path
     std::vector<std::string> environment; // NAME=VALUE; the whole
     std::string secret;                   // given to it over the spawn channel; empty: none
+    // How many files it may have open (RLIMIT_NOFILE, the soft limit), which is its processes' as well; nothing: as
+    // many as this process, which has raised that.
+    std::optional<std::uint64_t> open_files = std::nullopt;
+    bool drops_early_signals = false; // those that come before it has said that the job is created
 };
 
 // What the job's daemons will say of it (StepInfo).

@@ -18,6 +18,7 @@
 #include "common/job/process_set.h"
 #include "common/loop/event_loop.h"
 #include "common/process/program_look.h"
+#include "common/rendezvous/server_names.h"
 #include "common/start/exec_words.h"
 #include "common/start/start_document.h"
 #include "common/transport/link_faults.h"
@@ -33,8 +34,9 @@ namespace pmixhost {
 
 // What is known of a step when its daemon starts. Made by the backend from the start document.
 struct StepInfo {
-    std::string nspace;                                              // PMIx namespace, at most PMIX_MAX_NSLEN bytes
-    std::string server_nspace() const { return nspace + ".server"; } // of its daemons; the host's index is the rank
+    std::string nspace; // PMIx namespace, at most PMIX_MAX_NSLEN bytes
+    // Of its daemons; the host's index is the rank.
+    std::string server_nspace() const { return server_nspace_of(nspace); }
     std::string job_id;                       // PMIX_JOBID: what the RM's users call the job or step ("12.0")
     std::uint32_t session_id = 0;             // PMIX_SESSION_ID: the allocation
     std::uint32_t number = 0;                 // of the step in its allocation; below 2^24

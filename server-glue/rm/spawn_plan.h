@@ -38,6 +38,9 @@ struct SpawnPlan {
     std::uint32_t cpus_per_task = 1;
     Binding binding = Binding::unsaid;
     std::optional<std::uint32_t> stdin_rank; // of the children; all_ranks; none: no input
+    // Who alone can be given input by the parent (PMIX_FWD_STDIN); none: all, where `forwards` has that channel.
+    std::optional<std::uint32_t> pushed_rank;
+    bool push_to_all = false; // PMIX_FWD_STDIN, also beside a rank
     bool label_output = false;
     std::optional<bool> end_on_bad_exit;
     bool tell_start = false, tell_end = false;   // PMIX_EVENT_JOB_START and kin, PMIX_EVENT_JOB_END
@@ -60,6 +63,11 @@ struct SpawnPlan {
     ParentWord parent() const {
         return {parent_nspace, parent_rank,   shares_fate, stops.text(), forwards,    parent_host,
                 debugs,        debugged_rank, tells,       held_bytes,   held_seconds};
+    }
+    // Who alone has an input; none: all, or nobody.
+    std::optional<std::uint32_t> input_rank() const {
+        auto named = stdin_rank ? stdin_rank : push_to_all ? std::nullopt : pushed_rank;
+        return named == all_ranks ? std::nullopt : named;
     }
     bool takes_input() const { return stdin_rank || (forwards & 1) != 0; } // PMIX_FWD_STDIN_CHANNEL
     std::uint32_t tasks() const { return static_cast<std::uint32_t>(host_of_rank.size()); }

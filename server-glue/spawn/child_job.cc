@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,6 +27,26 @@ Result<UniqueFd> moved_up(int fd) {
         return system_error("fcntl", errno);
     return {std::move(high)};
 }
+
+// What is started while it lives has that soft limit of open files.
+class LimitOfFiles {
+  public:
+    explicit LimitOfFiles(std::optional<std::uint64_t> soft) {
+        set_ = soft && ::getrlimit(RLIMIT_NOFILE, &before_) == 0;
+        rlimit now = before_;
+        now.rlim_cur = std::min<rlim_t>(soft.value_or(0), before_.rlim_max);
+        set_ = set_ && ::setrlimit(RLIMIT_NOFILE, &now) == 0;
+    }
+    ~LimitOfFiles() {
+        if (set_)
+            ::setrlimit(RLIMIT_NOFILE, &before_);
+    }
+    LimitOfFiles(const LimitOfFiles &) = delete;
+
+  private:
+    rlimit before_{};
+    bool set_ = false;
+};
 
 std::vector<char *> pointers(std::vector<std::string> &strings) {
     std::vector<char *> out;
@@ -98,8 +119,11 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
     std::vector<std::string> argv = command.argv, environment = command.environment;
     environment.push_back(fmt::format("{}={}", spawn_fd_variable, spawn_fd));
     environment.push_back(fmt::format("{}={}", spawn_stderr_variable, stderr_fd));
-    int code = posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers(argv).data(),
+    int code = [&] {
+        LimitOfFiles limit(command.open_files);
+        return posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers(argv).data(),
                            pointers(environment).data());
+    }();
     if (code == E2BIG)
         return too_long(argv, environment);
     if (code != 0)

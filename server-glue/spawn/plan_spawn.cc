@@ -338,9 +338,16 @@ class Planner {
             if (std::uint64_t{used_[place]} * plan_.cpus_per_task > site_.hosts[place].slots)
                 plan_.oversubscribed = true; // PMIX_HOST gave more than there is
         }
-        if (plan_.stdin_rank && *plan_.stdin_rank != SpawnPlan::all_ranks && *plan_.stdin_rank >= plan_.tasks())
-            return refuse_spawn(PMIX_ERR_BAD_PARAM, "there is no rank {} to give the standard input to",
-                                *plan_.stdin_rank);
+        if (auto input = plan_.input_rank();
+            input && plan_.pushed_rank && !plan_.push_to_all && input != plan_.pushed_rank)
+            return refuse_spawn(PMIX_ERR_BAD_PARAM,
+                                "PMIX_STDIN_TGT names rank {} for the standard input, and PMIX_FWD_STDIN rank {}; "
+                                "next: one of them, or PMIX_RANK_WILDCARD for all",
+                                *input, *plan_.pushed_rank);
+        for (auto rank : {plan_.input_rank(), plan_.pushed_rank}) {
+            if (rank && *rank >= plan_.tasks())
+                return refuse_spawn(PMIX_ERR_BAD_PARAM, "there is no rank {} to give the standard input to", *rank);
+        }
         return {};
     }
 

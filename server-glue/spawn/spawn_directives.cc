@@ -189,12 +189,13 @@ std::uint8_t forwarded_channel(std::string_view key) {
                                     : 0;
 }
 
-// PMIX_FWD_STDIN has a rank; but who gets what each push says.
+// PMIX_FWD_STDIN has a rank (SpawnPlan::pushed_rank).
 std::uint8_t forwarded_channels(std::span<const wire::SpawnDirective> directives) {
     std::uint8_t channels = 0;
     for (const auto &directive : directives) {
-        bool is_rank =
-            directive.kind == static_cast<std::uint8_t>(SpawnValue::number) && directive.key == PMIX_FWD_STDIN;
+        bool is_rank = directive.kind == static_cast<std::uint8_t>(SpawnValue::number) &&
+                       directive.key == PMIX_FWD_STDIN &&
+                       static_cast<std::uint32_t>(directive.number) != PMIX_RANK_INVALID; // nobody, as launchers say it
         bool is_yes = directive.kind == static_cast<std::uint8_t>(SpawnValue::flag) && directive.number != 0;
         if (is_rank || is_yes)
             channels |= forwarded_channel(directive.key);

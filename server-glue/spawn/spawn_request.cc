@@ -186,4 +186,22 @@ Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size
     return request;
 }
 
+void place_directories(wire::SpawnRequest &request, const std::string &base) {
+    auto place = [&base](std::string &directory) {
+        if (!directory.empty() && directory.front() != '/')
+            directory = base + (base.ends_with('/') ? "" : "/") + directory;
+    };
+    auto place_those_of = [&place](std::vector<wire::SpawnDirective> &directives) {
+        for (auto &directive : directives) {
+            if (directive.key == PMIX_WDIR)
+                place(directive.text);
+        }
+    };
+    place_those_of(request.directives);
+    for (auto &app : request.apps) {
+        place(app.directory);
+        place_those_of(app.directives);
+    }
+}
+
 } // namespace pmixhost

@@ -20,4 +20,8 @@ inline constexpr std::size_t max_spawn_directives = 4096; // of a request, with 
 Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size_t info_count, const pmix_app_t *apps,
                                               std::size_t app_count);
 
+// Working directories (those of the programs, and PMIX_WDIR) that do not begin with '/' are below `base`, which is
+// where the caller's rank is: on other hosts nobody knows that any more.
+void place_directories(wire::SpawnRequest &request, const std::string &base);
+
 } // namespace pmixhost

@@ -254,6 +254,15 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
         return missing(d, "the standard streams of spawned jobs stay with the resource manager here");
     } else if (key == PMIX_FWD_STDIN && is_number(d)) {
         plan_.forwards |= forwarded_channels({&d, 1});
+        auto rank = static_cast<std::uint32_t>(d.number);
+        if (rank == PMIX_RANK_WILDCARD)
+            plan_.push_to_all = true;
+        else if (plan_.pushed_rank && rank != PMIX_RANK_INVALID && *plan_.pushed_rank != rank)
+            return refuse_spawn(PMIX_ERR_BAD_PARAM,
+                                "PMIX_FWD_STDIN names ranks {} and {}; next: one, or PMIX_RANK_WILDCARD for all",
+                                *plan_.pushed_rank, rank);
+        else if (rank != PMIX_RANK_INVALID) // nobody
+            plan_.pushed_rank = rank;
     } else if (is_flag(d)) {
         if (key == PMIX_INDEX_ARGV)
             wishes.index_argv = d.number;
@@ -261,9 +270,10 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
             wishes.merge = d.number;
         else if (key == PMIX_TAG_OUTPUT || key == PMIX_IOF_TAG_OUTPUT || key == PMIX_IOF_RANK_OUTPUT)
             plan_.label_output = plan_.label_output || d.number;
-        else if (forwarded_channel(key) != 0)
+        else if (forwarded_channel(key) != 0) {
             plan_.forwards |= forwarded_channels({&d, 1});
-        else if (key == PMIX_ABORT_NON_ZERO_TERM)
+            plan_.push_to_all = plan_.push_to_all || (key == PMIX_FWD_STDIN && d.number);
+        } else if (key == PMIX_ABORT_NON_ZERO_TERM)
             plan_.end_on_bad_exit = d.number != 0;
         else if ((key == PMIX_NOTIFY_COMPLETION || key == PMIX_NOTIFY_JOB_EVENTS) && d.number) {
             plan_.tell_end = true;

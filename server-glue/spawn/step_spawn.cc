@@ -1,6 +1,7 @@
 // See step_spawn.h.
 #include "server-glue/spawn/step_spawn.h"
 
+#include "common/text/printable.h"
 #include "common/wire/session_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/inner_client.h"
@@ -12,6 +13,8 @@
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
+#include <ctime>
+#include <filesystem>
 #include <pmix.h>
 
 namespace pmixhost {
@@ -38,6 +41,15 @@ static std::uint32_t size_of(const wire::NamespaceInfo &job) {
             size += run.count;
     }
     return size;
+}
+
+static bool has_flag(const wire::SpawnRequest &request, std::string_view key) {
+    return std::any_of(request.directives.begin(), request.directives.end(),
+                       [&](const auto &directive) { return directive.key == key && directive.number != 0; });
+}
+
+static bool tells_end(const wire::SpawnRequest &request) {
+    return has_flag(request, PMIX_NOTIFY_COMPLETION) || has_flag(request, PMIX_NOTIFY_JOB_EVENTS);
 }
 
 static bool asks_for_ends(const wire::SpawnDirective &directive) {
@@ -67,6 +79,16 @@ void StepSpawn::take_messages(StepMessages &messages) {
                                 [this](HostIndex, const auto &message, const auto &) { on_job_event(message); });
 }
 
+// Of the rank's first process, which in a script is not the one that calls. Empty: of a tool, or of one that has ended.
+static std::string directory_of(const Process &caller, const StepContext &context) {
+    bool is_task = caller.nspace == context.step.nspace && !caller.wildcard;
+    pid_t pid = is_task && context.tasks ? context.tasks->watch().pid_of(caller.rank) : 0;
+    std::error_code failed;
+    std::string path =
+        pid > 0 ? std::filesystem::read_symlink(fmt::format("/proc/{}/cwd", pid), failed).string() : std::string();
+    return path.ends_with(" (deleted)") ? std::string() : path;
+}
+
 void StepSpawn::spawn(SpawnAsk ask) {
     if (ask.refused != PMIX_SUCCESS) {
         places_.tell_refusal(ask.why); // no launcher will
@@ -77,6 +99,8 @@ void StepSpawn::spawn(SpawnAsk ask) {
     ask.request.nspace = ask.caller.nspace;
     ask.request.rank = ask.caller.rank;
     ask.request.lives_on = context_.live_on ? 1 : 0;
+    if (std::string base = directory_of(ask.caller, context_); base.starts_with('/'))
+        place_directories(ask.request, base);
     if (context_.step.is_lobby && children_.running.size() + spawn_.waiting() >= most_of_lobby) {
         places_.note_refusal(fmt::format("{} jobs of this tool run already; next: wait for an end", most_of_lobby));
         return ask.reply(PMIX_ERR_OUT_OF_RESOURCE, {});
@@ -129,6 +153,16 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
                          stays_[nspace] = stay;
                      else if (status == PMIX_SUCCESS)
                          let_go(nspace, stay);
+                 },
+                 PMIX_ERROR, std::string()};
+    }
+    if (tells_end(request)) {
+        auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
+        reply = {[this, silent = has_flag(request, PMIX_EVENT_SILENT_TERMINATION), waiting](pmix_status_t status,
+                                                                                            const std::string &nspace) {
+                     if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
+                         told_ends_[nspace] = silent;
+                     (*waiting)(status, nspace);
                  },
                  PMIX_ERROR, std::string()};
     }
@@ -245,7 +279,8 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
             places_.note_refusal(message.reason);
         return spawn_.on_reply(std::move(message));
     }
-    children_.running.insert(message.nspace);
+    if (!children_.ended.contains(message.nspace)) // a quick job's end may come first
+        children_.running.insert(message.nspace);
     if (!context_.calls_steps())
         session_.come(); // as the children do
     wire::NamespaceInfo info = std::exchange(message.info, {});
@@ -264,6 +299,8 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
 void StepSpawn::on_job_event(const wire::JobEvent &job) {
     if (job.what != wire::JobEvent::ended)
         return tell_of(job, std::nullopt);
+    if (children_.ended.contains(job.nspace)) // its hosts have told before
+        return;
     SpawnPlaces::Stay stay = on_child_ended(job);
     if (job.asked == 0 || job.exit_code == 0) {
         ends_.forget(job.nspace);
@@ -274,6 +311,18 @@ void StepSpawn::on_job_event(const wire::JobEvent &job) {
         tell_of(job, first);
         let_go(job.nspace, stay);
     });
+}
+
+void StepSpawn::on_lost_child_ended(const Bytes &nspace, std::optional<int> exit_code) {
+    wire::JobEvent job;
+    job.nspace = nspace;
+    job.what = wire::JobEvent::ended;
+    job.exit_code = exit_code.value_or(wire::JobEvent::not_known);
+    job.time = static_cast<std::uint64_t>(std::time(nullptr));
+    auto told = told_ends_.find(nspace);
+    job.asked = told != told_ends_.end() && !(told->second && exit_code == 0) ? 1 : 0;
+    context_.log.info("{}, which was spawned here, has ended, say its hosts", printable(nspace));
+    on_job_event(job);
 }
 
 bool StepSpawn::has_lasting_daemons(const Bytes &nspace) const {
@@ -322,7 +371,9 @@ SpawnPlaces::Stay StepSpawn::on_child_ended(const wire::JobEvent &job) {
     of_tools_.ended(nspace);
     io_.ended(nspace);
     auto stay = stays_.extract(nspace);
-    fate_.fate().on_job_ended(context_.now(), nspace, job.exit_code);
+    told_ends_.erase(nspace);
+    if (job.exit_code != wire::JobEvent::not_known)
+        fate_.fate().on_job_ended(context_.now(), nspace, job.exit_code);
     children_.ended.insert(nspace);
     children_.running.erase(nspace);
     if (context_.session_is_there() || collectives_.waits_for(nspace))

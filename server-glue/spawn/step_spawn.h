@@ -26,6 +26,9 @@ class StepSpawn final : public StepService {
     void spawn(SpawnAsk ask);
     // Of those beside that job, which processes of this host have spawned: are there any that go on without their tool?
     bool has_lasting_daemons(const Bytes &nspace) const;
+    // Others than the launcher say that a job has ended which was spawned here (lost_children.h); nothing: and nobody
+    // knows how.
+    void on_lost_child_ended(const Bytes &nspace, std::optional<int> exit_code);
     // This daemon leaves. `badly`: children that share its fate shall end too.
     void on_leaving(bool badly) override;
 
@@ -69,6 +72,7 @@ class StepSpawn final : public StepService {
     };
     std::map<Bytes, Leaving> leaving_;      // jobs that have ended, and whose output may still come
     std::multimap<Bytes, Bytes> debuggers_; // by what they debug, jobs that processes of this host have spawned
+    std::map<Bytes, bool> told_ends_;       // jobs that run and whose end was asked for; true: a bad one alone
     TimePoint next_look_{};
     SpawnService spawn_;
 };

@@ -41,7 +41,7 @@ class Script final : public JobStarter {
     const SpawnSite &site() const override { return site_; }
     Result<JobCommand> command(const SpawnPlan &plan) override {
         parents_->push_back(plan.parent_nspace);
-        return JobCommand{{"/bin/sh", "-c", text_}, {"PATH=/usr/bin:/bin"}, {}};
+        return JobCommand{{"/bin/sh", "-c", text_}, {"PATH=/usr/bin:/bin"}, {}, std::nullopt, true};
     }
     JobPlace place(const SpawnPlan &, const std::string &) const override { return {}; }
     Error explain(const std::string &) const override { return error(ErrorKind::system, "no word"); }
@@ -311,6 +311,19 @@ void what_is_being_started_is_taken_back(void **) {
     world.cancel(1);
     world.run_until_replies(1);
     assert_int_equal(world.replies[0].status, PMIX_ERR_JOB_CANCELED);
+    world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+}
+
+// As srun does with a signal while it has no step.
+void who_takes_no_notice_before_there_is_a_job_is_told_again(void **) {
+    World world(400ms, true,
+                "trap '' TERM; sleep 1; trap - TERM; echo created job >&$PMIXHOST_SPAWN_FD; exec sleep 300");
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_TIMEOUT);
     world.launcher->on_step_over();
     while (!world.ended)
         assert_true(world.loop->run().ok());
@@ -648,6 +661,7 @@ int main() {
         cmocka_unit_test(what_was_not_launched_and_does_not_end_is_ended),
         cmocka_unit_test(what_waits_for_a_place_is_taken_back),
         cmocka_unit_test(what_is_being_started_is_taken_back),
+        cmocka_unit_test(who_takes_no_notice_before_there_is_a_job_is_told_again),
         cmocka_unit_test(what_runs_already_is_taken_back),
         cmocka_unit_test(who_was_never_here_is_not_lost),
         cmocka_unit_test(a_step_that_lives_on_spawns_on),

@@ -96,6 +96,27 @@ void children_come_into_their_parents_container(void **) {
     assert_false(has(command->environment, "SLURM_CONTAINER=/old"));
 }
 
+void children_have_the_users_limit_of_files(void **) {
+    SpawnPlan plan;
+    plan.apps = {TaskApp()};
+    plan.apps[0].count = 1;
+    plan.host_of_rank = {"n1"};
+    plan.parent_nspace = "slurm.7.0";
+    for (auto [variable, limit] : {std::pair<const char *, std::uint64_t>("SLURM_RLIMIT_NOFILE=333", 333),
+                                   {"SLURM_RLIMIT_NOFILE=U1024", 1024}, // by --propagate
+                                   {"SLURM_RLIMIT_NOFILE=", 0},
+                                   {"SLURM_RLIMIT_NOFILE=12x", 0},
+                                   {"SLURM_RLIMIT_NOFILE=0", 0},
+                                   {"SLURM_RLIMIT_NPROC=5", 0}}) {
+        SpawnContext context;
+        context.environment = {variable};
+        auto command = spawn_command(plan, context);
+        assert_true(command.ok() && command->drops_early_signals);
+        assert_int_equal(command->open_files.value_or(0), limit);
+        assert_false(has(command->environment, variable));
+    }
+}
+
 void a_plan_becomes_a_command(void **) {
     SpawnPlan plan;
     TaskApp app;
@@ -497,6 +518,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(children_come_into_their_parents_container),
         cmocka_unit_test(a_plan_becomes_a_command),
+        cmocka_unit_test(children_have_the_users_limit_of_files),
         cmocka_unit_test(the_parents_word_is_read_with_care),
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),
         cmocka_unit_test(sruns_words_have_a_meaning),

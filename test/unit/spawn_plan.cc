@@ -264,7 +264,24 @@ void streams_are_forwarded_where_that_is_possible(void **) {
     auto &plan = std::get<SpawnPlan>(result);
     assert_int_equal(plan.forwards, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDIN_CHANNEL);
     assert_true(plan.takes_input() && !plan.stdin_rank);
+    assert_int_equal(*plan.input_rank(), 1); // the others have none
+    auto whoever = plan_spawn(ask(2, {number(PMIX_FWD_STDIN, PMIX_RANK_WILDCARD)}), site);
+    assert_true(std::get<SpawnPlan>(whoever).takes_input() && !std::get<SpawnPlan>(whoever).input_rank());
+    assert_true(std::holds_alternative<SpawnRefusal>(plan_spawn(ask(2, {number(PMIX_FWD_STDIN, 2)}), site)));
+    auto nobody = plan_spawn(ask(2, {number(PMIX_FWD_STDIN, PMIX_RANK_INVALID)}), site);
+    assert_false(std::get<SpawnPlan>(nobody).takes_input());
     assert_true(std::holds_alternative<SpawnRefusal>(plan_spawn(ask(2, {number(PMIX_FWD_STDERR, 1)}), site)));
+    // One rank or all: srun's --input has no other.
+    auto one = number(PMIX_FWD_STDIN, 1), all = flag(PMIX_FWD_STDIN, true);
+    for (const auto &both : {std::vector{one, all}, std::vector{all, one}}) {
+        auto named = std::get<SpawnPlan>(plan_spawn(ask(2, both), site));
+        assert_true(named.takes_input() && !named.input_rank());
+    }
+    for (const auto &both : {std::vector{one, number(PMIX_FWD_STDIN, 0)}, std::vector{one, number(PMIX_STDIN_TGT, 0)},
+                             std::vector{number(PMIX_FWD_STDIN, 2), all}, std::vector{number(PMIX_STDIN_TGT, 99), all}})
+        assert_true(std::holds_alternative<SpawnRefusal>(plan_spawn(ask(2, both), site)));
+    assert_int_equal(*std::get<SpawnPlan>(plan_spawn(ask(2, {one, number(PMIX_STDIN_TGT, 1)}), site)).input_rank(), 1);
+    assert_int_equal(*std::get<SpawnPlan>(plan_spawn(ask(2, {one, one}), site)).input_rank(), 1);
 }
 
 void forwarded_output_may_be_gathered(void **) {
@@ -359,6 +376,24 @@ void the_callers_structures_are_copied_with_bounds(void **) {
     assert_false(copy_spawn_request(nullptr, 0, nullptr, 0).ok());
     for (auto &entry : info)
         PMIX_INFO_DESTRUCT(&entry);
+}
+
+void directories_are_where_the_caller_is(void **) {
+    auto request = ask(1, {text(PMIX_WDIR, "sub"), text(PMIX_PREFIX, "relative")});
+    request.apps.push_back(request.apps[0]);
+    request.apps[0].directory = "a/b";
+    request.apps[1].directory = "/own";
+    request.apps[1].directives = {text(PMIX_WDIR, "/tmp"), text(PMIX_WDIR, "..")};
+    place_directories(request, "/here");
+    assert_string_equal(request.directives[0].text.c_str(), "/here/sub");
+    assert_string_equal(request.directives[1].text.c_str(), "relative");
+    assert_string_equal(request.apps[0].directory.c_str(), "/here/a/b");
+    assert_string_equal(request.apps[1].directory.c_str(), "/own");
+    assert_string_equal(request.apps[1].directives[0].text.c_str(), "/tmp");
+    assert_string_equal(request.apps[1].directives[1].text.c_str(), "/here/..");
+    auto none = ask(1);
+    place_directories(none, "/");
+    assert_string_equal(none.apps[0].directory.c_str(), "");
 }
 
 void a_task_finds_its_program_again(void **) {
@@ -503,6 +538,7 @@ int main() {
         cmocka_unit_test(stops_for_debuggers_are_in_the_plan),
         cmocka_unit_test(the_callers_structures_are_copied_with_bounds),
         cmocka_unit_test(a_task_finds_its_program_again),
+        cmocka_unit_test(directories_are_where_the_caller_is),
         cmocka_unit_test(output_goes_to_files),
         cmocka_unit_test(a_hundred_thousand_are_placed_promptly),
         cmocka_unit_test(a_tools_library_formats_what_is_forwarded_to_it),

@@ -86,11 +86,18 @@ void describe_settings(const RunOptions &options, const RunIdentity &identity, W
         document.add("config", options.config);
 }
 
+// The daemons raise theirs; what they start has the caller's.
+void describe_limits(const RunIdentity &identity, Writer &document) {
+    if (identity.open_files)
+        document.add("local.open_files", std::to_string(*identity.open_files));
+}
+
 void describe_job(const RunOptions &options, const RunIdentity &identity, Writer &document) {
     document.add("local.nspace", identity.nspace);
     document.add("local.secret", identity.secret);
     document.add("local.cwd", escape_line(identity.cwd));
     document.add("local.map_by", options.map_by);
+    describe_limits(identity, document);
     if (options.live_on)
         document.add("live_on", "1");
     if (options.kill_on_bad_exit)
@@ -281,6 +288,7 @@ Result<RoleProcess> RoleProcess::start_launcher(const RunOptions &options, const
         document.add("local.host_name", host);
     if (options.tmpdir_for_tasks)
         document.add("local.tmpdir", options.tmpdir);
+    describe_limits(identity, document);
     describe_settings(options, identity, document);
     auto text = document.write();
     if (!text)

@@ -9,6 +9,7 @@
 #include "tools/run/run_options.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -23,7 +24,8 @@ struct RunIdentity {
     std::string parent;    // "NSPACE RANK" of the process that spawned this run; may be empty
     std::string directory; // begin of the names of the daemons' private directories
     std::vector<std::string> task_env, pmixhost_env;
-    std::string session_door; // of the job that spawned this one; empty: this has its own session
+    std::string session_door;                // of the job that spawned this one; empty: this has its own session
+    std::optional<std::uint64_t> open_files; // the soft limit of who has called this; nothing: none
 
     std::string directory_of(HostIndex host) const;
     // Removes what daemons that were killed have left there.

@@ -92,6 +92,8 @@ Result<void> Run::start(char *const *environment) {
     std::size_t tasks = 0;
     for (const auto &ranks : options_.ranks_by_host)
         tasks += ranks.size();
+    rlimit files{};
+    bool has_limit = ::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
     // Of each task two, which its daemon has as well until that is started.
     if (auto raised = raise_descriptor_limit(tasks * 4 + options_.hosts.size() * 2 + 64); !raised)
         return raised;
@@ -99,6 +101,8 @@ Result<void> Run::start(char *const *environment) {
     if (!identity)
         return identity.failure();
     identity_ = std::move(*identity);
+    if (has_limit)
+        identity_.open_files = files.rlim_cur;
     adopt_orphans();
     catch_signals();
     for (const auto &note : options_.notes)
@@ -132,7 +136,13 @@ Result<void> Run::start(char *const *environment) {
             say("error: the time limit of {} is reached", format_duration(options_.time_limit));
             if (!decided_code_)
                 decided_code_ = timeout_code;
-            end_job(SIGTERM);
+            if (phase_ == Phase::running)
+                return end_job(SIGTERM);
+            // What the tasks have spawned is left.
+            ending_ = true;
+            if (jobs_)
+                jobs_->end_jobs();
+            patience_ = loop_.after(leave_patience, [this] { finish(); });
         });
     return {};
 }
@@ -462,7 +472,8 @@ void Run::all_tasks_ended() {
     phase_ = Phase::closing;
     kill_timer_.reset();
     wait_timer_.reset();
-    time_limit_.reset();
+    if (!jobs_)
+        time_limit_.reset();
     // A daemon takes its leave of the others by itself once its tasks have ended. One whose tasks
     // have not all begun has nobody to serve and nothing to say that was not said.
     for (auto &host : hosts_) {
@@ -504,6 +515,7 @@ void Run::finish() {
         return;
     phase_ = Phase::over;
     patience_.reset();
+    time_limit_.reset();
     kill_timer_.reset();
     for (auto &host : hosts_)
         host.channel.reset();

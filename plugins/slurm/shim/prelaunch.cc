@@ -266,6 +266,33 @@ static Result<void> check_container(const LaunchContext &context) {
     return {};
 }
 
+// What PMIx_Spawn has said to this srun is for the hosts, whatever becomes of the user's environment (--export,
+// SLURM_EXPORT_ENV).
+static Result<void> pass_on_spawn(char ***environment) {
+    for (char **variable = environ; *variable; ++variable) {
+        std::string_view text = *variable, name = text.substr(0, text.find('='));
+        if (name.size() == text.size() ||
+            (name != parent_variable && name != task_container_variable && !name.starts_with(task_spec_prefix)))
+            continue;
+        if (auto set = set_variable(environment, std::string(name), std::string(text.substr(name.size() + 1))); !set)
+            return set;
+    }
+    return {};
+}
+
+// The name of an srun's --output or --error for those of its children: slurmstepd takes a name of each task's own from
+// the step's directory, and that of theirs is another one.
+static std::string for_children(const std::string &name, const std::string &directory) {
+    bool of_tasks = false;
+    for (auto percent = name.find('%'); percent != name.npos; percent = name.find('%', percent + 1)) {
+        auto kind = name.find_first_not_of("0123456789", percent + 1);
+        of_tasks =
+            of_tasks || (kind != name.npos && std::string_view("tnNu").find(name[kind]) != std::string_view::npos);
+    }
+    std::error_code failed;
+    return of_tasks ? (std::filesystem::current_path(failed) / directory / name).string() : name;
+}
+
 // srun looks at the programs once, for all hosts.
 static PmixUse pmix_use_of_step(const std::vector<App> &apps) {
     if (!option_of_srun("container").empty())
@@ -315,6 +342,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     std::string use(to_word(pmix_use_of_step(map->apps)));
     if (auto set = set_variable(environment, std::string(pmix_use_variable), use); !set)
         return set.failure();
+    if (auto passed = context.spawned.empty() ? Result<void>() : pass_on_spawn(environment); !passed)
+        return passed.failure();
     const std::string bad_exit = option_of_srun("kill-on-bad-exit");
     const bool lives_on = option_of_srun("no-kill") == "set" || bad_exit == "0";
     const bool ends = bad_exit.empty() ? context.kills_on_bad_exit : bad_exit != "0";
@@ -330,11 +359,11 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     kit::LaunchListener::Parts parts;
     parts.launcher_file = std::move(*file);
     parts.sealer = std::move(sealer);
-    parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
-                            job = std::to_string(map->job_id), output = option_of_srun("output"),
-                            error = option_of_srun("error"), label = option_of_srun("label"),
-                            container = option_of_srun("container"),
-                            secret = context.secret]() -> Result<kit::LauncherProcess> {
+    parts.start_launcher =
+        [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
+         job = std::to_string(map->job_id), output = for_children(option_of_srun("output"), option_of_srun("chdir")),
+         error = for_children(option_of_srun("error"), option_of_srun("chdir")), label = option_of_srun("label"),
+         container = option_of_srun("container"), secret = context.secret]() -> Result<kit::LauncherProcess> {
         StartDocument document;
         Result<void> added;
         auto add = [&](std::string_view key, std::string_view value) {

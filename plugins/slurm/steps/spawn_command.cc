@@ -6,6 +6,7 @@
 #include "plugins/slurm/shim/slurm_abi.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/ranges.h>
 #include <slurm/slurm_errno.h>
 
@@ -45,6 +46,17 @@ std::string base_name(const std::string &path) {
 
 std::string_view name_of(std::string_view variable) {
     return variable.substr(0, variable.find('='));
+}
+
+// srun notes the limits of who called it, and raises its own.
+std::optional<std::uint64_t> limit_in(std::string_view variable) {
+    std::string_view text = variable.substr(std::min(variable.size(), name_of(variable).size() + 1));
+    if (text.starts_with('U')) // by --propagate
+        text.remove_prefix(1);
+    std::uint64_t number = 0;
+    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    bool whole = failed == std::errc() && end == text.data() + text.size() && number > 0;
+    return whole ? std::optional(number) : std::nullopt;
 }
 
 } // namespace
@@ -96,6 +108,7 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
                      plan.tasks(), hosts.size() >> 10, max_argument >> 10);
     JobCommand command;
     command.secret = context.secret;
+    command.drops_early_signals = true; // srun does
     auto &argv = command.argv;
     argv = {context.srun, fmt::format("--jobid={}", context.job_id), "--mpi=pmixhost",
             // Beside what runs in the allocation, never waiting for it.
@@ -109,8 +122,8 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         argv.push_back(fmt::format("--cpus-per-task={}", plan.cpus_per_task));
     if (const char *word = binding_word(plan.binding))
         argv.push_back(fmt::format("--cpu-bind={}", word));
-    if (plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks)
-        argv.push_back(fmt::format("--input={}", *plan.stdin_rank));
+    if (auto only = plan.input_rank())
+        argv.push_back(fmt::format("--input={}", *only));
     if (plan.label_output || context.label)
         argv.push_back("--label");
     if (plan.end_on_bad_exit)
@@ -128,6 +141,8 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
     argv.push_back(context.task_program);
 
     for (const auto &variable : context.environment) {
+        if (name_of(variable) == "SLURM_RLIMIT_NOFILE")
+            command.open_files = limit_in(variable);
         if (belongs_to_the_job(variable))
             command.environment.push_back(variable);
     }

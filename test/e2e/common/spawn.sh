@@ -28,6 +28,23 @@ client 1 1 spawn cwd=/usr env='A=x  y' pmix.envar.set=B=b pmix.envar.prepnd=PATH
     /bin/sh -c 'echo "got: $PWD $A $B ${PATH%%:*} $1 $2"' sh 'one two' '*'
 like "arguments, environment and directory" "$output" 'got: /usr x  y b /first one two \*'
 
+if [[ $backend == local ]]; then
+    job_options=(--timeout 3)
+    begin=$SECONDS
+    client 1 1 spawn -- /bin/sh -c 'exec sleep 100'
+    ok "the time of a job is that of what it has spawned, too" eval '((status == 124 && SECONDS - begin < 40))'
+    job_options=()
+fi
+files=$(ulimit -Sn)
+ulimit -Sn 333
+# shellcheck disable=SC2016 # for the child's shell
+client 1 1 spawn -- /bin/sh -c 'echo "files: $(ulimit -Sn)"'
+like "as many open files as who has called the launcher" "$output" 'files: 333'
+# shellcheck disable=SC2016
+job 1 80 /bin/sh -c 'echo "files: $(ulimit -Sn)"'
+is "of which many tasks have no more either" "$(grep -c 'files: 333' <<<"$output")" 80
+ulimit -Sn "$files"
+
 refused() { # DESCRIPTION STATUS ARGUMENT ...
     local description=$1 wanted=$2
     shift 2

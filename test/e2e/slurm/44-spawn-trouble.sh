@@ -58,7 +58,34 @@ on_host head pkill -CONT -x slurmctld
 wait "$job"
 all_free "the controller does not answer"
 
-no_controller() { on_host head pkill -KILL -x slurmctld; }
+# --- the controller answers, later than the caller waits: an srun that has no step yet takes no notice of a signal.
+printf '#!/bin/sh\n[ ! -e "%s/go" ] || exec sleep 140\n' "$test_dir" >"$test_dir/sleeps"
+chmod 755 "$test_dir/sleeps"
+in_job "the controller is slow" deaf_controller again:pmix.timeout=#3 -- "$test_dir/sleeps"
+like "the controller is slow: the time of PMIX_TIMEOUT is kept" "$output" 'refused PMIX_ERR_TIMEOUT'
+on_host head pkill -CONT -x slurmctld
+all_over() { ! kill -0 "$job" 2>/dev/null; }
+ok "the controller is slow: the job that it starts all the same is ended" until_true 60 all_over
+wait "$job"
+all_free "the controller is slow"
+
+# --- the launcher is killed: who waits for what it has started hears of its end all the same.
+rm -f "$test_dir"/{out,asked}
+run bash -c "salloc -Q -N2 -n8 srun $mpi -N1 -n1 -w n1 $spawn connect=$test_dir/asked pmix.mapby=node:oversubscribe \
+    -- /bin/sleep 100 >$test_dir/out 2>&1" &
+job=$!
+ok "the launcher is killed: a job runs, and its end is waited for" until_true 60 test -e "$test_dir/asked"
+on_host head pkill -KILL -x pmixhostd
+for host in $(hosts_of_cluster); do on_host "$host" pkill -KILL -f '^/bin/sleep 100'; done
+ok "the launcher is killed: its end is found out" until_true 50 grep -q '^connect: PMIX_ERR' "$test_dir/out"
+wait "$job"
+output=$(cat "$test_dir/out")
+all_free "the launcher is killed"
+
+no_controller() {
+    on_host head pkill -KILL -x slurmctld
+    until_true 10 eval '! on_host head pgrep -x slurmctld >/dev/null' # connections that break are another error
+}
 in_job "the controller is down" no_controller -- /bin/true
 like "the controller is down: the caller gets an error" "$output" 'refused PMIX_ERR_UNREACH'
 like "the controller is down: the user is told" "$output" 'Unable to contact slurm controller'

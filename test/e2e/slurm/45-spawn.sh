@@ -50,6 +50,18 @@ ok "more than there are CPUs, by the mapping policy" eval 'passed && [[ $(childr
 in_allocation -N2 -n2 -- '$R -N2 -n2 --exclusive $S count=2'
 ok "an allocation whose CPUs are all in use" eval 'passed && [[ $(children) == 2 ]]'
 
+# sbatch --export=NONE leaves this to its job: srun then passes on no variable of the user's.
+SLURM_EXPORT_ENV=NONE in_allocation -N2 -n4 -- '$R -N1 -n1 $S count=2'
+ok "a job whose environment is not passed on" eval 'passed && [[ $(children) == 2 ]]'
+SLURM_EXPORT_ENV=HOME in_allocation -N2 -n4 -- '$R --export=ALL -N1 -n1 $S count=2'
+ok "or in part" eval 'passed && [[ $(children) == 2 ]]'
+mkdir -m 1777 "$test_dir/names"
+in_allocation -N2 -n4 -- "cd $test_dir/names && \$R -N1 -n1 -o out.%t \$S -- /bin/echo written"
+ok "output in a file of each task, named from where srun was called" eval 'passed && grep -qx written "$test_dir/names/out.0"'
+
+in_allocation -N2 -n4 -- "ulimit -Sn 333 && \$R -N1 -n1 \$S -- /bin/sh -c 'echo files: \$(ulimit -Sn)'"
+like "as many open files as the parent may have" "$output" $'(^|\n)files: 333($|\n)'
+
 # --- where, by every directive
 
 echo "n3 slots=2" >"$test_dir/hostfile"
@@ -70,6 +82,8 @@ in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.bindto=core -- /bin/sh -c 'echo bound
 is "PMIX_BINDTO is srun's --cpu-bind" "$(grep -o 'bound to [a-z_:]*' <<<"$output")" "${bound:-(Slurm itself did not run)}"
 in_allocation -N1 -n2 -- '$R -n1 $S pmix.wdir=/usr -- /bin/pwd'
 like "PMIX_WDIR" "$output" $'(^|\n)/usr($|\n)'
+in_allocation -N3 --ntasks-per-node=4 -- "cd /usr && \$R -N1 -n1 -w n1 \$S pmix.host=n3 pmix.wdir=lib -- /bin/sh -c 'echo in \$PWD'"
+like "one that is named from where the caller is" "$output" $'(^|\n)in /usr/lib($|\n)'
 in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.prefix=/nowhere -- /bin/sh -c 'echo \$PATH \$LD_LIBRARY_PATH'"
 like "PMIX_PREFIX" "$output" '/nowhere/bin:[^ ]* /nowhere/lib'
 printf '#!/bin/sh\necho "agent of: $*"\nexec "$@"\n' >"$test_dir/agent.sh"
