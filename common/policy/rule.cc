@@ -108,7 +108,8 @@ class RuleReader {
         if (failed_)
             return {};
         if (word_ != expected)
-            return wrong("'{}' is expected here (a rule is: {})", expected, form);
+            return ended() ? wrong("'{}' is expected here", expected)
+                           : wrong("'{}' is expected here (a rule is: {})", expected, form);
         next();
         return {};
     }

@@ -26,11 +26,18 @@ bool all_of(std::string_view text, bool (*fits)(char)) {
     return !text.empty() && std::all_of(text.begin(), text.end(), fits);
 }
 
-bool is_timeout(std::string_view text) { // as the commands have it
+// As the commands have them.
+bool is_seconds(std::string_view text, unsigned least, unsigned most) {
     unsigned seconds = 0;
     auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    return all_of(text, is_digit) && failed == std::errc() && end == text.data() + text.size() && seconds >= 1 &&
-           seconds <= 3600;
+    return all_of(text, is_digit) && failed == std::errc() && end == text.data() + text.size() && seconds >= least &&
+           seconds <= most;
+}
+bool is_timeout(std::string_view text) {
+    return is_seconds(text, 1, 3600);
+}
+bool is_wait(std::string_view text) {
+    return is_seconds(text, 0, 31u * 86400);
 }
 bool is_list_of_ranks(std::string_view text) {
     return all_of(text, [](char c) { return is_digit(c) || c == ',' || c == '-'; });
@@ -67,8 +74,9 @@ constexpr std::array of_ps{json, timeout};
 constexpr std::array of_events{json, Option{"--kind", is_list_of_names}};
 constexpr std::array of_get{timeout};
 constexpr std::array behind_get{Option{"RANK", is_rank}, Option{"KEY", is_key}};
-constexpr std::array of_output{Option{"--rank", is_list_of_ranks}, Option{"--label"}, Option{"--stdout"},
-                               Option{"--stderr"}, Option{"--since", is_time_back}};
+constexpr std::array of_output{
+    Option{"--rank", is_list_of_ranks}, Option{"--label"},        Option{"--stdout"}, Option{"--stderr"},
+    Option{"--since", is_time_back},    Option{"--wait", is_wait}};
 constexpr std::array of_signal{ranks, timeout, Option{"--signal", is_signal}};
 constexpr std::array of_control{ranks, timeout};
 

@@ -213,7 +213,10 @@ bool DeskServer::take_tool(UniqueFd fd) {
     if (!serves_ || is_full())
         return false;
     std::uint64_t id = next_id_++;
-    mesh_->send(daemon_host, wire::RelayOpen::type, share(wire::encode(wire::RelayOpen{id})));
+    auto owner = owners_.peer_of(fd.get());
+    pid_t pid = owner ? holder_of(*owner).value_or(0) : 0;
+    mesh_->send(daemon_host, wire::RelayOpen::type,
+                share(wire::encode(wire::RelayOpen{id, static_cast<std::uint32_t>(pid)})));
     relay_->add(id, std::move(fd));
     return true;
 }

@@ -146,12 +146,10 @@ Result<GateRules::Given> GateRules::decide(const policy::Person &asker, const po
     // Outside of what the lines of own tools use up: who comes to others' jobs is to be found in the log.
     if (decision.allowed && of_others) {
         log_.warning("{}", policy::log_line(request, decision));
-    } else if (auto missed = lines_.admit(asker.uid, loop_.now())) {
-        std::string line = policy::log_line(request, decision) + not_logged(*missed);
-        if (decision.allowed)
-            log_.info("{}", line);
-        else
-            log_.warning("{}", line);
+    } else if (auto level = decision.allowed ? LogLevel::info : LogLevel::warning; log_.enabled(level)) {
+        // What is not written uses up no lines.
+        if (auto missed = lines_.admit(asker.uid, loop_.now()))
+            log_.write(level, policy::log_line(request, decision) + not_logged(*missed));
     }
     if (decision.allowed)
         return given;

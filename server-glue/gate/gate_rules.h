@@ -12,10 +12,10 @@
 #pragma once
 
 #include "common/base/log.h"
+#include "common/base/user_lines.h"
 #include "common/config/config.h"
 #include "common/loop/slow_calls.h"
 #include "common/policy/policy.h"
-#include "server-glue/gate/user_lines.h"
 
 #include <map>
 #include <optional>

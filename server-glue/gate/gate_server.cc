@@ -348,7 +348,8 @@ void GateServer::on_word(uid_t user) {
     } else if (auto *took = std::get_if<DeskTook>(&*word)) {
         makes_sense = makes_sense && gate_.on_taken(user, took->given, now);
     } else if (auto *quiet = std::get_if<DeskQuiet>(&*word)) {
-        if (auto missed = said_.admit(user, now))
+        auto missed = start_.log.enabled(LogLevel::info) ? said_.admit(user, now) : std::nullopt;
+        if (missed) // what is not written uses up no lines
             start_.log.info("the desk of uid {} has no tools{}", user, not_logged(*missed));
         makes_sense = makes_sense && gate_.on_quiet(user, quiet->given, now);
     } else if (auto missed = said_.admit(user, now)) {

@@ -13,11 +13,11 @@
 
 #include "common/base/log.h"
 #include "common/base/unique_fd.h"
+#include "common/base/user_lines.h"
 #include "common/loop/slow_calls.h"
 #include "common/peer/peer_address.h"
 #include "common/peer/stranger_limits.h"
 #include "common/transport/credential.h"
-#include "server-glue/gate/user_lines.h"
 
 #include <functional>
 #include <map>

@@ -9,9 +9,10 @@ tool() { as_user "$1" timeout -k 5 90 env PMIX_SYSTEM_TMPDIR="$place" "$clients/
 logged() { until_true 10 grep -qE "$1" "$gate_log"; } # which a thread of its own writes
 gate_pid() { on_host head pgrep -o -x pmixhost-gate; }
 desk() { on_host head pgrep -u "$1" -f '[p]mixhostd --gate-desk'; }
+gate_line=
 rules() { # RULE ...
     local IFS=,
-    configure_logged '[tools]' "policy = [$*]" '[gate]' 'idle = "6s"' 'spawn = "off"'
+    configure_logged '[tools]' "policy = [$*]" '[gate]' 'idle = "6s"' 'spawn = "off"' "$gate_line"
 }
 gate_command=("$gate")
 open_gate() { # OPTION ...
@@ -216,9 +217,47 @@ wait "$gate_job"
 is "it ends in order" "$?" 0
 is "and leaves no file" "$(on_host head find /tmp -maxdepth 1 -name '.pmixhost*' -o -maxdepth 1 -name 'pmix.*')" ""
 ok "and no process" until_true 20 eval '! on_host head pgrep "^pmixhost" >/dev/null'
+gate_command=("$gate")
+
+# One desk alone.
+gate_line='max_desks = 1'
+rules "$allow"
+open_gate --user nobody
+ok "a gate may have one desk alone" is_open
+tool pmixuser2 namespaces hold "$test_dir/may-go" >"$test_dir/holds" &
+holder=$!
+ok "a user's tool has it" until_true 30 grep -q '^held' "$test_dir/holds"
+unlike "another user's gets none" "$(tool pmixuser1 namespaces)" '^namespace'
+ok "and the log says why" logged 'refused: uid 60001.*1 desks serve other users \(gate\.max_desks\)'
+touch "$test_dir/may-go"
+wait "$holder"
+ok "that one leaves when its tools have gone" until_true 30 eval '[[ -z $(desk pmixuser2) ]]'
+tool pmixuser1 namespaces >/dev/null
+ok "and the next user comes to his own" logged 'uid 60001, by the .*desk: the user has several steps'
+on_host head pkill -TERM -x pmixhost-gate
+wait "$gate_job"
+gate_line=
+
+# On a compute host, beside the daemons of jobs there.
+compute=$(host_name 1)
+there() { "${on_cluster[@]}" --user "$1" --host "$compute" -- env PMIX_SYSTEM_TMPDIR=/tmp timeout -k 5 60 "${@:2}" 2>&1; }
+rules "$allow"
+: >"$gate_log"
+on_host "$compute" "$gate" --user nobody >"$gate_log" 2>&1 </dev/null &
+gate_job=$!
+ok "a gate on a compute host" is_open
+like "leads a user's tool to his job" "$(there pmixuser2 "$clients/tool" system yes who namespaces)" \
+    "^tool .*namespace $other"
+like "nobody to another user's" "$(there pmixuser1 "$clients/tool" system yes namespaces)" '^init: PMIX_ERR'
+ok "and the log says why" logged 'uid 60001, by the .*desk: the user has several steps'
+on_host "$compute" pkill -TERM -x pmixhost-gate
+wait "$gate_job"
+is "it ends in order there, too" "$?" 0
+like "the user's own commands need it not" "$(there pmixuser2 "$PMIXHOST_BUILD/tools/pmixhost" ps "$other")" "$other +0 "
+is "and leaves no file there" "$(on_host "$compute" find /tmp -maxdepth 1 -name 'pmix.sys.*')" ""
+
 on_host head touch "$file"
 on_host head chown pmixuser2 "$file"
-gate_command=("$gate")
 open_gate --user nobody
 wait "$gate_job"
 like "where the file is somebody else's it does not serve" "$(cat "$gate_log")" 'is a file of uid 60002'

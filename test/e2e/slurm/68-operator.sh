@@ -77,10 +77,12 @@ like "it asks no other gate" "$(operator env PMIXHOST_ASKED_BY='60001 observe' "
     'a job of uid 60001, and not of the user whose desk runs this.*code 1'
 ok "and the job goes on, still" goes_on
 
-operator "$pmixhost" events --json "$job" >"$test_dir/heard" &
+operator "$pmixhost" events --kind 7205 --json "$job" >"$test_dir/heard" &
 listener=$!
-ok "who may look hears what happens" until_true 20 grep -q "listening to job $nspace" "$test_dir/heard"
-run_there=$(run_of pmixuser1 "events --json -- $job")
+ok "who may look listens" until_true 20 grep -q "listening to job $nspace" "$test_dir/heard"
+owner "$pmixhost" with "$job" -- "$clients/tool" global 7205 >/dev/null
+ok "who may look hears what happens" until_true 20 grep -q '"code":7205' "$test_dir/heard"
+run_there=$(run_of pmixuser1 "events --kind=7205 --json -- $job")
 is "by a command of the job's user" "$(wc -w <<<"$run_there")" 1
 environment=$(on_host head cat "/proc/$run_there/environ" | tr '\0' '\n')
 like "for whom it is, is said there" "$environment" 'PMIXHOST_ASKED_BY=60002 observe'

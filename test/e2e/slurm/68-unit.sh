@@ -19,10 +19,16 @@ source=$1 libexec=$2 conf=$3 name=$4 second=$5
 mount --make-rprivate /
 mount -n -t proc proc /proc
 mount -n -t tmpfs tmpfs /mnt
-mkdir /mnt/etc /mnt/work /mnt/munge
+mkdir /mnt/etc /mnt/work /mnt/munge /mnt/home /mnt/homework
 for file in passwd group shadow gshadow hosts nsswitch.conf; do [[ ! -f /etc/$file ]] || cp -a "/etc/$file" /mnt/etc/; done
 mount -n --bind /run/munge /mnt/munge
 mount -n -t overlay -o lowerdir=/etc,upperdir=/mnt/etc,workdir=/mnt/work overlay /etc
+# Homes are below /home, as at most sites, and nobody else's.
+mount -n -t overlay -o lowerdir=/home,upperdir=/mnt/home,workdir=/mnt/homework overlay /home
+for user in pmixuser1 pmixuser2; do
+    install -d -m 700 -o "$user" -g "$(id -g "$user")" "/home/$user"
+    sed -i -E "s#^($user:.*):[^:]*:([^:]*)\$#\1:/home/$user:\2#" /etc/passwd
+done
 for path in /run /var/log /var/lib/systemd; do mount -n -t tmpfs -o mode=755 tmpfs "$path"; done
 mkdir /run/munge && mount -n --bind /mnt/munge /run/munge
 if grep -q ' cgroup .*name=systemd' /proc/mounts; then
@@ -115,6 +121,23 @@ ok "the journal has who was refused" until_true 10 journal_has_it
 inside systemctl restart pmixhost-gate
 finds_it() { [[ $(as pmixuser1 "$clients/tool" system yes namespaces) == "namespace slurm.$job.0"* ]]; }
 ok "a tool finds the job when the gate was restarted" until_true 20 finds_it # systemd does not wait until it serves
+inside systemctl stop pmixhost-gate.service
+by_address() { [[ $(as pmixuser1 "$clients/tool" uri "pmixhost-gate.0;tcp4://127.0.0.1:294" namespaces) == *"namespace slurm.$job.0"* ]]; }
+ok "the socket alone starts it for the next tool" until_true 20 by_address
+ok "and it runs" inside systemctl is-active -q pmixhost-gate.service
+reads=$(log_of_gate | grep -c 'the rules for tools were read again')
+were_read() { (($(log_of_gate | grep -c 'the rules for tools were read again') > reads)); }
+rules '"deny everything by pmixuser1 to jobs of anyone from anywhere"' "$own"
+inside systemctl reload pmixhost-gate
+ok "a third policy is read" until_true 20 were_read
+unlike "which lets the own user in no more" "$(as pmixuser1 "$clients/tool" system yes namespaces)" '(^|
+)namespace'
+own_uid=$(on_host head id -u pmixuser1)
+names_line() { [[ $(log_of_gate) =~ refused:\ uid\ $own_uid,\ .*deny\ everything\ by\ pmixuser1 ]]; }
+ok "the journal has that line" until_true 10 names_line
+rules "$own"
+inside systemctl reload pmixhost-gate
+ok "until it is gone" until_true 20 finds_it
 as_user root scancel "$job"
 wait "$job_pid" 2>/dev/null
 started_here() { [[ $(as pmixuser1 "$clients/tool_spawn" nodes=2 np=2 notify spawn true ended) == *"ended slurm."*" 0"* ]]; }

@@ -62,6 +62,14 @@ ok "while the job's user reads, too" until_true 20 grep -q '^[01]: signalled' "$
 for user in pmixuser1 pmixuser2; do on_host head pkill -INT -u "$user" -f "$pmixhost output"; done
 wait "$reader" "$own_reader"
 
+# Slurm lets nobody into another user's job, and the kernel nobody look at another user's process: no rule changes that.
+for command in stacks "debug -e ranks --attach"; do
+    # shellcheck disable=SC2086 # its words
+    like "no rule lets a visitor in with a debugger: ${command%% *}" "$(visitor "$pmixhost" $command "$job"; echo "code $?")" \
+        "^pmixhost: error: job $nspace: debuggers are a step of the job, .*code 1"
+done
+ok "and the job runs on" both_are_there
+
 # A visitor that stays.
 visitor "$pmixhost" with "$job" -- sh -c "echo >$test_dir/here; exec sleep 40" >/dev/null &
 visit=$!
@@ -159,9 +167,11 @@ looks() { [[ $(root_looks) == *"$nspace "* ]]; }
 ok "and comes in when one has gone" until_true 20 looks
 on_host head pkill -KILL -u pmixuser2 -x sleep
 wait "${visits[@]}"
-visitor "$pmixhost" events "$job" >"$test_dir/heard" &
+visitor "$pmixhost" events --kind 7205 "$job" >"$test_dir/heard" &
 listener=$!
-ok "a visitor hears what happens" until_true 20 grep -q 'listening to job' "$test_dir/heard"
+ok "a visitor listens" until_true 20 grep -q 'listening to job' "$test_dir/heard"
+owner "$pmixhost" with "$job" -- "$clients/tool" global 7205 >/dev/null
+ok "a visitor hears what happens" until_true 20 grep -q ' 7205 ' "$test_dir/heard"
 is "who may does" "$(visitor "$pmixhost" kill "$job"; echo "code $?")" "code 0"
 ok "a kill ends the job" until_true 30 eval '! kill -0 "$job_pid" 2>/dev/null'
 ok "and who listens has nothing more to hear" until_true 30 eval '! kill -0 "$listener" 2>/dev/null'

@@ -1,4 +1,5 @@
-// How many lines of the log each user, or host, can cause, so that a flood of one does not hide what is said of others.
+// How many lines of the log each user, host or tool can cause, so that a flood of one does not hide what is said of
+// others.
 //
 // Pure: the caller has the clock.
 #pragma once
