@@ -97,6 +97,8 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
                 return status;
         }
         ask.channels = static_cast<std::uint8_t>(channels & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL));
+        if (procs && count > 0 && ask.channels == 0 && (channels & PMIX_FWD_STDDIAG_CHANNEL) != 0)
+            return PMIX_ERR_NOT_SUPPORTED; // no process has such a channel
         if (!procs || count == 0 || ask.channels == 0)
             return PMIX_ERR_BAD_PARAM;
         if (count > PullAsk::max_sources)
@@ -125,6 +127,8 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
             if (source.nspace != gate->nspace || (source.rank >= gate->ranks && source.rank != PMIX_RANK_WILDCARD))
                 return PMIX_ERR_NOT_FOUND;
         }
+        if (!ask.of_child && (ask.channels & gate->there) == 0)
+            return PMIX_ERR_NOT_SUPPORTED; // the processes have it for themselves
         if (!ask.of_child && gate->kept_is_gone.exchange(true) && must_have_kept)
             return PMIX_ERR_RESOURCE_BUSY;
         post(upcalls, std::move(ask));

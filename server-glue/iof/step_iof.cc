@@ -57,6 +57,7 @@ StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, Chi
               output_.output(context_.now(), rank, channel, bytes, end);
           },
           [this](const auto &streams) { output_.failed(streams); }),
+      captured_(context.ranks_here().size()),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
     streams_.hold_input(forwards_ & wire::stdin_channel);
@@ -133,6 +134,8 @@ void StepIof::on_bad_ends(const wire::HostReport &report) {
 }
 
 void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
+    note_streams(rank, static_cast<std::uint8_t>((descriptors.out.rms ? wire::stdout_channel : 0) |
+                                                 (descriptors.err.rms ? wire::stderr_channel : 0)));
     streams_.add(rank, std::move(descriptors));
 }
 
@@ -225,13 +228,12 @@ void StepIof::judge() {
     const std::size_t present = tools_.how_many();
     if (present == 0)
         child_pulls_ = 0;
-    bool may = tools_.all_may(policy::Action::output, false);
+    bool may = tools_.all_may(policy::Action::output);
     gate_->of_children = may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
     if (!can_be_read(context_))
         return;
     pmix_status_t verdict = present == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    if (gate_->verdict.exchange(verdict) != verdict && present > 0)
-        tools_.all_may(policy::Action::output, true); // once, for the log
+    tools_.log_output_decisions(gate_->verdict.exchange(verdict) != verdict);
     if (pulls_ > 0 && !may)
         tell_failure(wish_.pulled);
     if (pulls_ > 0 && (!may || present == 0))
@@ -242,6 +244,16 @@ void StepIof::judge() {
         restore();
     look_at_tools_ =
         present == 0 ? TimePoint::max() : context_.now() + (!wish_.taken_over.none() ? taken_over_look : tools_look);
+}
+
+void StepIof::note_streams(Rank rank, std::uint8_t channels) {
+    captured_.note(rank, channels);
+    const std::uint8_t there = captured_.there();
+    if (gate_ && gate_->there.exchange(there) != there)
+        context_.log.info("what the processes here write to {} is their own: there is nothing of it for tools",
+                          there == 0                      ? "standard output and error"
+                          : there == wire::stdout_channel ? "standard error"
+                                                          : "standard output");
 }
 
 void StepIof::pull(PullAsk ask) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "server-glue/events/step_events.h"
+#include "server-glue/iof/captured_streams.h"
 #include "server-glue/iof/children_io.h"
 #include "server-glue/iof/input_flow.h"
 #include "server-glue/iof/iof_ask.h"
@@ -74,6 +75,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
 
     bool tools_have_all();
     void judge();
+    void note_streams(Rank rank, std::uint8_t channels);
     void restore();
     void pull(PullAsk ask);
     void give_what_was_forwarded();
@@ -102,6 +104,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     std::shared_ptr<PullGate> gate_;
     TaskStreams streams_;
     RmOutputCopy copy_; // read where streams_ has none
+    CapturedStreams captured_;
     OutputFlow output_;
     InputFlow input_;
     OutputWish wish_;                // of this host's tools

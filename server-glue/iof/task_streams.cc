@@ -72,6 +72,18 @@ void TaskStreams::add(Rank rank, TaskDescriptors descriptors) {
         do_not_block(input.ours);
         watch_rms(rank, input);
     }
+    auto early = early_.extract(rank);
+    if (!early)
+        return;
+    if (!task.input) {
+        for (auto &piece : early.mapped())
+            piece.reply(PMIX_ERR_NOT_SUPPORTED);
+        return;
+    }
+    read_all_of_rms(rank);
+    for (auto &piece : early.mapped()) // all of them, before the end of the RM's is acted on
+        task.input->pieces.push_back(std::move(piece));
+    write_input(rank);
 }
 
 // What has been read goes to the RM before more is read.
@@ -161,13 +173,12 @@ void TaskStreams::watch_rms(Rank rank, Input &input) {
     input.rms_watch = loop_.watch(input.rms.get(), EventLoop::readable, [this, rank](unsigned) { read_rms(rank); });
 }
 
-void TaskStreams::read_rms(Rank rank) {
-    Input &input = *tasks_.at(rank).input;
+bool TaskStreams::take_from_rms(Input &input) {
     char buffer[piece_bytes];
     std::string_view bytes;
     Moved moved = read_some(input.rms, buffer, sizeof buffer, bytes);
     if (moved == Moved::nothing)
-        return;
+        return false;
     if (moved == Moved::over) {
         input.rms_ended = true;
         input.rms_watch.reset();
@@ -175,7 +186,21 @@ void TaskStreams::read_rms(Rank rank) {
     } else {
         input.pieces.push_back({share(Bytes(bytes)), 0, false, {}});
     }
-    write_input(rank);
+    return true;
+}
+
+void TaskStreams::read_rms(Rank rank) {
+    if (take_from_rms(*tasks_.at(rank).input))
+        write_input(rank);
+}
+
+// What the RM's pipe holds now comes before what was pushed when nobody could read it yet. (A pipe that is filled all
+// the while would never be empty.)
+void TaskStreams::read_all_of_rms(Rank rank) {
+    constexpr int most_pieces = 64;
+    auto &input = tasks_.at(rank).input;
+    for (int piece = 0; piece < most_pieces && input && input->rms && take_from_rms(*input); ++piece) {
+    }
 }
 
 void TaskStreams::close_input(Input &input, pmix_status_t status) {
@@ -229,7 +254,13 @@ void TaskStreams::hold_input(bool hold) {
 
 void TaskStreams::give(Rank rank, const SharedBytes &bytes, bool end, StatusReply reply) {
     auto task = tasks_.find(rank);
-    if (task == tasks_.end() || !task->second.input)
+    if (task == tasks_.end() && gone_.contains(rank))
+        return reply(PMIX_ERR_IOF_COMPLETE);
+    if (task == tasks_.end()) {
+        early_[rank].push_back({bytes, 0, end, std::move(reply)});
+        return;
+    }
+    if (!task->second.input)
         return reply(PMIX_ERR_NOT_SUPPORTED);
     Input &input = *task->second.input;
     if (!input.ours)
@@ -239,6 +270,10 @@ void TaskStreams::give(Rank rank, const SharedBytes &bytes, bool end, StatusRepl
 }
 
 void TaskStreams::task_gone(Rank rank) {
+    gone_.insert(rank);
+    if (auto early = early_.extract(rank))
+        for (auto &piece : early.mapped())
+            piece.reply(PMIX_ERR_IOF_COMPLETE);
     if (auto task = tasks_.find(rank); task != tasks_.end() && task->second.input)
         close_input(*task->second.input, PMIX_ERR_IOF_COMPLETE);
 }

@@ -5,7 +5,11 @@
 // A stream of the RM that does not take what was written stops the task, as it would without the daemon; nothing else
 // does. Regular files and terminals are not taken.
 //
-// All in the loop's thread. Callbacks are never called from within the functions here but give().
+// What is pushed to a task that has not yet handed over its streams waits for that, or for the task's end: its job may
+// be just beginning.
+//
+// All in the loop's thread. Callbacks are never called from within the functions here but give(), and replies but from
+// there, add() and task_gone().
 #pragma once
 
 #include "common/base/log.h"
@@ -22,7 +26,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <vector>
 
 namespace pmixhost {
 
@@ -99,13 +105,17 @@ class TaskStreams {
     void flush(Output &stream);
     void end_rms_if_over(Output &stream);
     void watch_rms(Rank rank, Input &input);
+    bool take_from_rms(Input &input); // false: there is nothing now
     void read_rms(Rank rank);
+    void read_all_of_rms(Rank rank);
     void write_input(Rank rank);
     void close_input(Input &input, pmix_status_t status);
 
     EventLoop &loop_;
     Callbacks callbacks_;
     std::map<Rank, Task> tasks_;
+    std::map<Rank, std::vector<Input::Piece>> early_; // for those that are not yet there; who pushes bounds them
+    std::set<Rank> gone_;
     bool hold_input_ = false;
 };
 

@@ -95,10 +95,17 @@ running() {
     nspace=slurm.$job.0
 }
 make_file() { : >"$dir/$1"; }
-end() { # sets $code
+end() { # sets $code, and $end_ms, how long srun took
+    local begin=${EPOCHREALTIME/[.,]/}
     make_file end
     code=0
     wait "$job_pid" || code=$?
+    end_ms=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+}
+# as_soon DESCRIPTION PLAIN: a reader that leaves Slurm's own channel delays srun's end by seconds; PLAIN ms are those of a job without one.
+as_soon() {
+    diag "srun ended after $end_ms ms, without a tool after $2 ms"
+    ok "$1" test "$end_ms" -lt $(($2 + 2000))
 }
 # at HOST COMMAND ...: a command of the job's user
 at() { (cd "$dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 --host "$1" -- "${@:2}" 2>&1); }

@@ -93,9 +93,9 @@ void frames_are_put_together(void **) {
     assert_int_equal(::pipe(ends), 0);
     pid_t pid = ::fork();
     if (pid == 0) {
-        write_output_frame(ends[1], {OutputFrame::Kind::size, false, 8, {}});
-        write_output_frame(ends[1], {OutputFrame::Kind::bytes, true, 3, std::string_view("a\0b", 3)});
-        write_output_frame(ends[1], {OutputFrame::Kind::ended, true, 3, {}});
+        write_output_frames(ends[1], {{OutputFrame::Kind::size, false, 8, {}}});
+        write_output_frames(ends[1], {{OutputFrame::Kind::bytes, true, 3, std::string_view("a\0b", 3)},
+                                      {OutputFrame::Kind::ended, true, 3, {}}});
         ::_exit(0);
     }
     ::close(ends[1]);

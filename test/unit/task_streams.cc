@@ -1,5 +1,6 @@
 // The standard streams of tasks that the daemon has taken: what goes through, in which order, and what stops whom.
 #include "server-glue/iof/task_streams.h"
+#include "server-glue/iof/captured_streams.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -209,6 +210,59 @@ void what_waits_ends_with_the_task(void **) {
     assert_int_equal(*f.status, PMIX_ERR_IOF_COMPLETE);
 }
 
+void what_is_pushed_too_early_waits_for_the_task(void **) {
+    Fixture f;
+    const Rank later = rank + 1, never = rank + 2;
+    std::optional<pmix_status_t> said, second, lost;
+    auto push = [&](Rank to, std::optional<pmix_status_t> &status, bool end) {
+        f.streams.give(to, share(Bytes("early ")), end,
+                       StatusReply([&status](pmix_status_t s) { status = s; }, PMIX_ERROR));
+    };
+    push(later, said, false);
+    push(later, second, true);
+    push(never, lost, false);
+    assert_false(said || second || lost);
+    Pipe rm, task;
+    UniqueFd reads = std::move(task.reads);
+    TaskDescriptors descriptors;
+    descriptors.in = {std::move(rm.reads), std::move(task.writes)};
+    f.streams.add(later, std::move(descriptors));
+    assert_int_equal(*said, PMIX_SUCCESS);
+    assert_int_equal(*second, PMIX_SUCCESS);
+    char got[32];
+    assert_int_equal(::read(reads.get(), got, sizeof got), 12);
+    assert_memory_equal(got, "early early ", 12);
+    f.streams.task_gone(never);
+    assert_int_equal(*lost, PMIX_ERR_IOF_COMPLETE);
+    lost.reset();
+    push(never, lost, false); // it has ended, and will not come
+    assert_int_equal(*lost, PMIX_ERR_IOF_COMPLETE);
+}
+
+// What the RM has sent by then is before it, and the RM's end does not refuse it.
+void what_is_pushed_too_early_is_behind_the_rms(void **) {
+    for (bool over : {false, true}) {
+        Fixture f;
+        const Rank later = rank + 1;
+        std::vector<pmix_status_t> said;
+        for (const char *text : {"one ", "two "})
+            f.streams.give(later, share(Bytes(text)), false,
+                           StatusReply([&said](pmix_status_t s) { said.push_back(s); }, PMIX_ERROR));
+        Pipe rm, task;
+        UniqueFd reads = std::move(task.reads);
+        assert_int_equal(::write(rm.writes.get(), "rm ", 3), 3);
+        if (over)
+            rm.writes.reset();
+        TaskDescriptors descriptors;
+        descriptors.in = {std::move(rm.reads), std::move(task.writes)};
+        f.streams.add(later, std::move(descriptors));
+        assert_true((said == std::vector<pmix_status_t>{PMIX_SUCCESS, PMIX_SUCCESS}));
+        char got[32];
+        assert_int_equal(::read(reads.get(), got, sizeof got), 11);
+        assert_memory_equal(got, "rm one two ", 11);
+    }
+}
+
 void a_task_that_closes_its_input_is_noticed(void **) {
     Fixture f;
     f.task_in.reset();
@@ -288,8 +342,19 @@ void input_that_is_held_ends_when_that_is_said(void **) {
 void a_task_without_a_stream_is_refused(void **) {
     Fixture f;
     int status = 0;
+    f.streams.add(rank + 1, {});
     f.streams.give(rank + 1, share("x"), false, StatusReply([&](pmix_status_t s) { status = s; }, PMIX_ERROR));
     assert_int_equal(status, PMIX_ERR_NOT_SUPPORTED);
+}
+
+void what_all_tasks_have_kept_is_not_there(void **) {
+    constexpr std::uint8_t out = wire::stdout_channel, err = wire::stderr_channel;
+    CapturedStreams tasks(2);
+    tasks.note(3, 0);
+    tasks.note(3, 0);
+    assert_int_equal(tasks.there(), out | err); // as long as not all are known
+    tasks.note(5, err);
+    assert_int_equal(tasks.there(), err);
 }
 
 } // namespace
@@ -298,6 +363,9 @@ int main() {
     ::signal(SIGPIPE, SIG_IGN);
     const CMUnitTest tests[] = {
         cmocka_unit_test(output_goes_on_and_a_copy_to_tools),
+        cmocka_unit_test(what_all_tasks_have_kept_is_not_there),
+        cmocka_unit_test(what_is_pushed_too_early_waits_for_the_task),
+        cmocka_unit_test(what_is_pushed_too_early_is_behind_the_rms),
         cmocka_unit_test(an_rm_that_does_not_read_stops_the_task),
         cmocka_unit_test(an_rm_that_is_gone_does_not_stop_it),
         cmocka_unit_test(what_was_kept_has_a_bound),

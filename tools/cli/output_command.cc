@@ -1,6 +1,7 @@
 // `pmixhost output` and `pmixhost attach`: what the processes of a running job write, as it comes; with attach, what is
 // typed is theirs.
 #include "common/base/unique_fd.h"
+#include "common/job/rank_ranges.h"
 #include "common/text/printable.h"
 #include "common/text/time_back.h"
 #include "tools/cli/parse.h"
@@ -81,7 +82,7 @@ class Follower {
         while (!over_ || pager_) {
             if (pager_ && !is_told_to_end())
                 take_interrupt(); // it was the pager's
-            if (was_interrupted() && !leaving_) {
+            if (was_interrupted() && !(leaving_ && has_deadline())) {
                 if (!options_.take_over || !listens_)
                     break;
                 leave();
@@ -93,8 +94,10 @@ class Follower {
                               {pager_ ? pager_->fd() : -1, POLLIN, 0},
                               {takes_more ? STDIN_FILENO : -1, POLLIN, 0},
                               {has_more_to_say() ? input_.get() : -1, POLLOUT, 0}};
-            if (::poll(polls, std::size(polls), 500) < 0)
+            if (::poll(polls, std::size(polls), quiet_.count() > 0 ? 50 : 500) < 0)
                 continue; // their contents are not defined
+            if (polls[0].revents == 0 && !pager_ && std::chrono::steady_clock::now() >= quiet_by_)
+                break;
             if (polls[0].revents != 0) {
                 progress_.reset();
                 read_tool();
@@ -119,8 +122,11 @@ class Follower {
             if (leaving_)
                 break;
             if (!listens_)
-                return fail(fmt::format("it does not answer within {} s", tool_connects_in.count()));
+                return fail(fmt::format("it does not answer within {} s; next: pmixhost doctor --job JOB",
+                                        tool_connects_in.count()));
         }
+        for (bool is_err : {false, true})
+            show(is_err, lines_.end_all(is_err));
         return code_;
     }
 
@@ -148,6 +154,30 @@ class Follower {
         frames_.add({bytes, static_cast<std::size_t>(got)});
         while (auto frame = frames_.next())
             take(*frame);
+        tell_failed();
+        if (quiet_.count() > 0)
+            quiet_by_ = std::chrono::steady_clock::now() + quiet_;
+    }
+
+    // All that was asked for has ended, or does not come: but the words of that come by other ways than what was
+    // written, and before or behind it, so what still comes is taken, until nothing has come for this time.
+    void end_when_quiet(std::chrono::milliseconds time) { quiet_ = std::max(quiet_, time); }
+    bool all_have_ended() const { return streams_ > 0 && ended_.size() >= streams_; }
+
+    // What was said of several ranks at once is one line.
+    void tell_failed() {
+        for (bool is_err : {false, true}) {
+            bool all = failed_[is_err].contains(every_rank);
+            std::string which;
+            for (const auto &range : failed_[is_err].take_all())
+                which += fmt::format("{}{}", which.empty() ? "" : ",",
+                                     range.first == range.last ? fmt::format("{}", range.first)
+                                                               : fmt::format("{}-{}", range.first, range.last));
+            if (which.empty())
+                continue;
+            put(true, fmt::format("pmixhost: the standard {} of {} does not come any more\n",
+                                  is_err ? "error" : "output", all ? "this job" : "rank " + which));
+        }
     }
 
     void take(const OutputFrame &frame) {
@@ -170,7 +200,21 @@ class Follower {
         case OutputFrame::Kind::ended:
             show(frame.is_err, lines_.end(frame.rank, frame.is_err));
             ended_.emplace(frame.rank, frame.is_err);
-            over_ = over_ || (streams_ > 0 && ended_.size() >= streams_);
+            if (all_have_ended())
+                end_when_quiet(std::chrono::milliseconds(code_ == exit_some ? 1000 : 100));
+            break;
+        case OutputFrame::Kind::failed:
+            code_ = exit_some;
+            failed_[frame.is_err].add(frame.rank, frame.rank);
+            ended_.emplace(frame.rank, frame.is_err);
+            if (frame.rank == every_rank || all_have_ended())
+                end_when_quiet(std::chrono::seconds(1));
+            break;
+        case OutputFrame::Kind::nothing:
+            only_types_ = true;
+            deadline_ = std::chrono::steady_clock::time_point::max();
+            put(true, fmt::format("pmixhost: {}\n", printable(std::string(frame.bytes), 300)));
+            leave_if_nothing_is_left();
             break;
         case OutputFrame::Kind::undated:
             put(true, "pmixhost: what was written before somebody first followed this job has no times: all of it "
@@ -187,6 +231,10 @@ class Follower {
         case OutputFrame::Kind::input_closed:
             end_input();
             put(true, fmt::format("pmixhost: input goes nowhere: {}\n", printable(std::string(frame.bytes))));
+            if (only_types_) {
+                code_ = exit_failure;
+                over_ = true;
+            }
             break;
         case OutputFrame::Kind::error:
             fail(frame.bytes);
@@ -254,9 +302,22 @@ class Follower {
         pass_on_input();
     }
 
+    // There is no output, and all input has been passed on, if there was any.
+    void leave_if_nothing_is_left() {
+        if (!only_types_ || !input_ended_ || types_ || leaving_)
+            return;
+        if (!gave_)
+            code_ = exit_failure;
+        begin_to_leave(); // the job may take its time to read what it was given
+    }
+    bool has_deadline() const { return deadline_ != std::chrono::steady_clock::time_point::max(); }
+    // Somebody wants to have the terminal back.
     void leave() {
-        leaving_ = true;
         deadline_ = std::chrono::steady_clock::now() + leaves_within;
+        begin_to_leave();
+    }
+    void begin_to_leave() {
+        leaving_ = true;
         pass_on_input();
     }
 
@@ -267,11 +328,14 @@ class Follower {
             if (!send(message))
                 return;
             typed_.erase(0, message.size() - 1);
+            gave_ = true;
         }
         if (input_ended_ && !leaving_ && types_) {
             if (options_.end && !send(std::string(1, end_message)))
                 return;
+            gave_ = gave_ || options_.end;
             types_ = false;
+            leave_if_nothing_is_left();
         }
         if (leaving_ && !said_leave_)
             said_leave_ = send(std::string(1, leave_message));
@@ -311,8 +375,13 @@ class Follower {
     std::size_t wanted_, streams_ = 0;
     bool by_a_stranger_;
     OutputLines lines_;
+    static constexpr std::uint32_t every_rank = UINT32_MAX - 1; // PMIX_RANK_WILDCARD
     std::set<std::pair<std::uint32_t, bool>> ended_;
+    std::chrono::milliseconds quiet_{0}; // 0: not yet (end_when_quiet)
+    std::chrono::steady_clock::time_point quiet_by_ = std::chrono::steady_clock::time_point::max();
+    RankRanges failed_[2]; // streams, of standard output and of standard error, until it is told
     std::chrono::steady_clock::time_point deadline_; // to listen, or to leave
+    bool only_types_ = false, gave_ = false;         // there is no output to be had; there was some input
     bool listens_ = false, leaving_ = false, said_leave_ = false, over_ = false;
     int code_ = exit_ok;
 };
@@ -327,7 +396,7 @@ int refuse_follow(const char *command, const Error &why) {
     return exit_usage;
 }
 
-// What another user's desk may run in our place: nothing that takes from others, or that types. We do the waiting.
+// What another user's desk may run in our place: nothing that takes from others, or that types.
 std::optional<AskedRun> asked_run(const FollowOptions &options, bool with_input) {
     if (with_input || options.take_over)
         return std::nullopt;
@@ -381,7 +450,7 @@ int follow(const char *command, const FollowOptions &options, bool with_input) {
     std::signal(SIGPIPE, SIG_IGN);
     auto tool = ListeningTool::start(found->server, [&](int to) {
         writes.reset();
-        return follow_output(to, request, {reads.get(), *targets});
+        return follow_output(to, request, {reads.get(), *targets, with_input});
     });
     reads.reset();
     if (!tool) {

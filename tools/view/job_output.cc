@@ -2,6 +2,7 @@
 #include "tools/view/job_output.h"
 
 #include "common/rendezvous/own_keys.h"
+#include "common/rendezvous/server_names.h"
 #include "tools/view/connection_loss.h"
 
 #include <algorithm>
@@ -27,20 +28,25 @@ struct FrameHeader {
 struct FollowedJob {
     int to = -1;
     std::string server; // its namespace
+    OutputRequest request;
     std::mutex writing;
     sem_t answered;
     pmix_status_t status = PMIX_SUCCESS;
     std::size_t pull = 0; // as libpmix calls it
+    bool pulls = false;
 };
 FollowedJob &followed_job() {
     static FollowedJob one; // of a process that does nothing else
     return one;
 }
 
-void write_frame(const OutputFrame &frame) {
+void write_frames(const std::vector<OutputFrame> &frames) {
     std::lock_guard lock(followed_job().writing);
-    if (!write_output_frame(followed_job().to, frame))
+    if (!write_output_frames(followed_job().to, frames))
         ::_exit(0);
+}
+void write_frame(const OutputFrame &frame) {
+    write_frames({frame});
 }
 
 void on_output(std::size_t, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *payload,
@@ -65,6 +71,43 @@ void on_connection_lost(std::size_t, pmix_status_t code, const pmix_proc_t *sour
         done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
     if (is_ours)
         ::_exit(0); // whoever pushes may wait for an answer that does not come
+}
+
+bool is_wanted(const pmix_proc_t &source, bool is_err) {
+    const OutputRequest &request = followed_job().request;
+    return PMIX_CHECK_NSPACE(source.nspace, request.job.c_str()) && (is_err ? request.err : request.out) &&
+           (source.rank == PMIX_RANK_WILDCARD || request.ranks.empty() ||
+            std::find(request.ranks.begin(), request.ranks.end(), source.rank) != request.ranks.end());
+}
+
+// Processes may notify this, too: it counts when the job's server has said it.
+void on_failure(std::size_t, pmix_status_t, const pmix_proc_t *teller, pmix_info_t info[], std::size_t count,
+                pmix_info_t[], std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
+    std::vector<pmix_proc_t> sources;
+    bool fails[2] = {};
+    bool is_servers = teller && server_nspace_of(followed_job().request.job) == teller->nspace;
+    for (std::size_t i = 0; is_servers && i < count; ++i) {
+        const pmix_value_t &value = info[i].value;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) && value.type == PMIX_PROC) {
+            sources.push_back(*value.data.proc);
+        } else if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROCS) && value.type == PMIX_DATA_ARRAY &&
+                   value.data.darray && value.data.darray->type == PMIX_PROC) {
+            auto *first = static_cast<pmix_proc_t *>(value.data.darray->array);
+            sources.insert(sources.end(), first, first + value.data.darray->size);
+        }
+        fails[0] = fails[0] || PMIX_CHECK_KEY(&info[i], PMIX_FWD_STDOUT);
+        fails[1] = fails[1] || PMIX_CHECK_KEY(&info[i], PMIX_FWD_STDERR);
+    }
+    std::vector<OutputFrame> frames;
+    for (const auto &source : sources) {
+        for (bool is_err : {false, true}) {
+            if (fails[is_err] && is_wanted(source, is_err))
+                frames.push_back({OutputFrame::Kind::failed, is_err, source.rank, {}});
+        }
+    }
+    write_frames(frames);
+    if (done)
+        done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, data);
 }
 
 void on_answer(pmix_status_t status, void *) {
@@ -110,8 +153,9 @@ std::string why_not(pmix_status_t status, bool take_over) {
                            "--take-over out for a copy",
                            capture_it);
     if (status == PMIX_ERR_NOT_SUPPORTED)
-        return "!the output and input of this job stay with the resource manager; next: start it with "
-               "PMIXHOST_IO_CAPTURE=on in the environment, or ask the administrator for io.capture";
+        return "!of this output there is nothing to be had: its processes write it to files of their own or to a "
+               "terminal, or it stays with the resource manager; next: look there; what goes to no file comes from a "
+               "job that is started with PMIXHOST_IO_CAPTURE=on in the environment";
     if (status == PMIX_ERR_NO_PERMISSIONS)
         return "!the rules for tools refuse it to you, or to another tool that is here; next: pmixhost policy show";
     if (status == PMIX_ERR_RESOURCE_BUSY)
@@ -155,17 +199,20 @@ void obey(const InputRequest &input, const std::vector<pmix_proc_t> &targets) {
         bool is_end = message[0] == end_message;
         taken = taken && push(targets, {message + 1, is_end ? 0 : static_cast<std::size_t>(got) - 1}) && !is_end;
     }
-    answer_to(PMIx_IOF_deregister(followed_job().pull, nullptr, 0, on_answer, nullptr));
+    if (followed_job().pulls)
+        answer_to(PMIx_IOF_deregister(followed_job().pull, nullptr, 0, on_answer, nullptr));
     write_frame({OutputFrame::Kind::left, false, 0, {}});
 }
 
 } // namespace
 
-bool write_output_frame(int to, const OutputFrame &frame) {
-    FrameHeader header{static_cast<std::uint32_t>(frame.bytes.size()), frame.rank, frame.kind, frame.is_err};
-    std::string bytes(sizeof header, '\0');
-    std::memcpy(bytes.data(), &header, sizeof header);
-    bytes += frame.bytes;
+bool write_output_frames(int to, const std::vector<OutputFrame> &frames) {
+    std::string bytes;
+    for (const auto &frame : frames) {
+        FrameHeader header{static_cast<std::uint32_t>(frame.bytes.size()), frame.rank, frame.kind, frame.is_err};
+        bytes.append(reinterpret_cast<const char *>(&header), sizeof header);
+        bytes += frame.bytes;
+    }
     for (std::string_view left = bytes; !left.empty();) {
         ssize_t written = ::write(to, left.data(), left.size());
         if (written < 0 && errno != EINTR)
@@ -179,11 +226,15 @@ std::string follow_output(int to, const OutputRequest &request, const InputReque
     FollowedJob &job = followed_job();
     job.to = to;
     job.server = request.server;
+    job.request = request;
     sem_init(&job.answered, 0, 0);
-    pmix_status_t loss = PMIX_ERR_LOST_CONNECTION;
-    PMIx_Register_event_handler(&loss, 1, nullptr, 0, on_connection_lost, on_pull_answer, nullptr);
-    if (pmix_status_t status = answer_to(PMIX_SUCCESS); status != PMIX_SUCCESS)
-        return fmt::format("!PMIx_Register_event_handler: {}", PMIx_Error_string(status));
+    const std::pair<pmix_status_t, pmix_notification_fn_t> handlers[] = {{PMIX_ERR_LOST_CONNECTION, on_connection_lost},
+                                                                         {PMIX_ERR_IOF_FAILURE, on_failure}};
+    for (auto [code, handler] : handlers) {
+        PMIx_Register_event_handler(&code, 1, nullptr, 0, handler, on_pull_answer, nullptr);
+        if (pmix_status_t status = answer_to(PMIX_SUCCESS); status != PMIX_SUCCESS)
+            return fmt::format("!PMIx_Register_event_handler: {}", PMIx_Error_string(status));
+    }
     write_frame({OutputFrame::Kind::size, false, size_of(request.job), {}});
     auto sources = processes_of(request.job, request.ranks);
     auto channels = static_cast<pmix_iof_channel_t>((request.out ? PMIX_FWD_STDOUT_CHANNEL : 0) |
@@ -200,7 +251,10 @@ std::string follow_output(int to, const OutputRequest &request, const InputReque
     }
     auto pulled = answer_to(PMIx_IOF_pull(sources.data(), sources.size(), how, request.since ? 2 : 1, channels,
                                           on_output, on_pull_answer, nullptr));
-    if (pulled != PMIX_SUCCESS) {
+    job.pulls = pulled == PMIX_SUCCESS;
+    if (pulled == PMIX_ERR_NOT_SUPPORTED && input.wanted && !request.take_over && !request.since) {
+        write_frame({OutputFrame::Kind::nothing, false, 0, why_not(pulled, false).substr(1)});
+    } else if (pulled != PMIX_SUCCESS) {
         write_frame({OutputFrame::Kind::error, false, 0, why_not(pulled, request.take_over).substr(1)});
         return {};
     }

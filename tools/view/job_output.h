@@ -29,6 +29,8 @@ struct OutputFrame {
         ended,
         size,         // of the job, in `rank`; first of all
         listening,    // the pull was granted
+        failed,       // what comes of this stream is not all, and nothing more comes (PMIX_ERR_IOF_FAILURE)
+        nothing,      // there is no output to be had, but input may be given; why
         undated,      // what was written before has no times, and comes all the same; only with `since`
         left,         // what came before leave_message has been pushed, and nothing is pulled any more
         input_closed, // it is no longer taken; why
@@ -40,8 +42,8 @@ struct OutputFrame {
     std::uint32_t rank = 0;
     std::string_view bytes; // valid until the next call
 };
-// Blocks. False: nobody reads it any more.
-bool write_output_frame(int to, const OutputFrame &frame);
+// Blocks. False: nobody reads it any more. Those of one call are written at once.
+bool write_output_frames(int to, const std::vector<OutputFrame> &frames);
 
 // What shall be done comes as messages of a socket (SOCK_SEQPACKET), which begin with one of these bytes.
 constexpr char typed_message = 'i', // what follows it shall be pushed
@@ -51,6 +53,7 @@ constexpr std::size_t most_in_message = 16u << 10;
 struct InputRequest {
     int from = -1;                    // the socket
     std::vector<std::uint32_t> ranks; // empty: all
+    bool wanted = false;              // the input goes on where there is no output to be had
 };
 // In the tool's process: writes what comes to `to`, as frames, until the server has gone or nobody reads them. What it
 // returns is an error as ListeningTool has it.

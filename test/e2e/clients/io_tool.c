@@ -12,7 +12,7 @@
  *        ends N                 waits until N streams have ended: "ended N"
  *        bytes N                waits until that many bytes have come
  *        pieces                 how many there were since the last time: "pieces N"
- *        drop                   the last pull is over: "drop: STATUS"
+ *        drop                   the last pull is over: "drop: STATUS"; "drop_waiting" is the same without a callback
  *        push RANKS TEXT        to their standard input, with a newline: "push: STATUS"
  *        feed RANKS BYTES       as many bytes, 64 KiB at a time: "feed: STATUS"
  *        close RANKS            their standard input ends: "close: STATUS"
@@ -24,7 +24,8 @@
  *        make FILE              makes it
  *        of OTHER-NS            what follows is about the processes of that one
  *        spawn N CHANNELS COMMAND  starts so many shells with it, whose streams CHANNELS (of "ioe") are forwarded:
- *                               "spawn: STATUS"; what follows is about these. CHANNELS with "t": with
+ *                               "spawn: STATUS"; what follows is about these. CHANNELS with a digit: the input is this
+ *                               rank's alone; with "t":
  *                               PMIX_IOF_TIMESTAMP_OUTPUT, required; "g": PMIX_IOF_TAG_OUTPUT, required; "f":
  *                               PMIX_IOF_OUTPUT_TO_FILE "kept", required; "b": PMIX_IOF_BUFFERING_SIZE 4096 and
  *                               _TIME 60, required; "n": PMIX_NOHUP */
@@ -164,7 +165,8 @@ static pmix_status_t spawn_shells(int count, const char *channels, char *command
     uint32_t size = 4096, seconds = 60;
     size_t given = 0;
     bool yes = true;
-    pmix_rank_t all = PMIX_RANK_WILDCARD;
+    const char *digit = strpbrk(channels, "0123456789");
+    pmix_rank_t whom = digit ? (pmix_rank_t)(*digit - '0') : PMIX_RANK_WILDCARD;
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
     app.cmd = shell;
@@ -172,7 +174,7 @@ static pmix_status_t spawn_shells(int count, const char *channels, char *command
     app.cwd = getcwd(directory, sizeof directory);
     app.maxprocs = count;
     if (strchr(channels, 'i'))
-        PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDIN, &all, PMIX_PROC_RANK);
+        PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDIN, &whom, PMIX_PROC_RANK);
     if (strchr(channels, 'o'))
         PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
     if (strchr(channels, 'e'))
@@ -340,6 +342,8 @@ int main(int argc, char **argv) {
             say("pieces %u", __atomic_exchange_n(&heard.pieces, 0, __ATOMIC_SEQ_CST));
         } else if (!strcmp(what, "drop")) {
             did(what, settle(PMIx_IOF_deregister(heard.id, NULL, 0, on_done, NULL), "PMIx_IOF_deregister"));
+        } else if (!strcmp(what, "drop_waiting")) {
+            did(what, PMIx_IOF_deregister(heard.id, NULL, 0, NULL, NULL));
         } else if (!strcmp(what, "push") && word[1] && word[2]) {
             char text[4096];
             int size = snprintf(text, sizeof text, "%s\n", word[2]);

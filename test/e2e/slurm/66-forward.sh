@@ -166,6 +166,15 @@ is "rank 1 has read" "$(cat "$test_dir/read.1")" "for all
 for one"
 is "rank 2 has read so much" "$(wc -c <"$test_dir/read.2")" "$((500000 + 8))"
 
+tool "$h2" spawn 3 i1n 'cat >only.$SLURM_PROCID; : >over.$SLURM_PROCID; until [ -e known ]; do sleep 0.05; done' push 1 'for one' push 0 other \
+    close 1 make known
+is "where the input is one's, nobody else is given any" "$(said push) $(said close)" "push: PMIX_SUCCESS
+push: PMIX_ERR_NOT_SUPPORTED close: PMIX_SUCCESS"
+ok "and theirs ends at once" until_true 20 eval '(($(ls "$test_dir"/over.* | wc -l) == 3))'
+is "with nothing" "$(cat "$test_dir"/only.[02])" ""
+is "it has its own" "$(cat "$test_dir/only.1")" "for one"
+is "one that there will not be" "$(tool "$h2" spawn 3 i7 true >/dev/null; said spawn)" "spawn: PMIX_ERR_BAD_PARAM"
+
 # ---------------------------------------------------------------------------------------- slow, and gone
 
 tool "$h2" stop "$test_dir/reads" spawn 2 o "until [ -e slowly ]; do sleep 0.05; done; cat out.0; head -c 5000000 /dev/zero | tr '\\0' Q; echo; : >all.\$SLURM_PROCID; until [ -e taken ]; do sleep 0.05; done" \

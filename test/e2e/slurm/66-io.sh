@@ -20,6 +20,7 @@ end_when_printed() { # FILES [RANK]
 configure "${capture[@]}"
 start text -N4 -n8 --ntasks-per-node=2 "$task" write="$data/text" await=end </dev/null
 end_when_printed text
+plain_end=$end_ms
 is "srun's exit code" "$code" 0
 ok "what eight tasks print" cmp <(sort "$dir/out") <(sort "$data"/text.out.*)
 ok "and on the other stream" cmp <(sort "$dir/err") <(sort "$data"/text.err.*)
@@ -61,13 +62,12 @@ output=
 
 start files -N2 -n2 -o "$test_dir/files/of%t" "$task" there await=go lines=words await=end </dev/null
 running 2
-follow tool "$h1" pull pulled all out hold "$dir/end"
-ok "a tool pulls from files" has_said tool held
+is "a tool cannot pull from files" "$(tool "$h1" pull pulled all out | head -n 1)" "pull: PMIX_ERR_NOT_SUPPORTED"
 make_file go
-ok "they get what is theirs" until_true 20 grep -q 'words 1 49' "$dir/of1"
+ok "nor is one kept from typing" eval '[[ $(printf "typed\n" | timeout -k 2 20 "${on_cluster[@]}" --user pmixuser1 --host "$h1" -- \
+    timeout -s INT 4 "$PMIXHOST_BUILD/tools/pmixhost" attach "$job" 2>&1) == *"there is nothing to be had"* ]]'
+ok "which get what is theirs" until_true 20 grep -q 'words 1 49' "$dir/of1"
 end
-over tool
-is "which is the tasks' own" "$(ls "$dir/pulled")" ""
 
 dir=$test_dir/terminal
 mkdir -m 1777 "$dir"
@@ -77,8 +77,8 @@ mkdir -m 1777 "$dir"
 job_pid=$!
 running 1
 follow tool "$(as_user root squeue -h -j "$job" -o %N)" pull pulled all both push 0 words hold "$dir/end"
-ok "of a terminal, too" has_said tool held
-ok "to which nothing is pushed" said tool 'push: PMIX_ERR_NOT_SUPPORTED'
+ok "nor from a terminal" has_said tool 'pull: PMIX_ERR_NOT_SUPPORTED'
+ok "to which nothing is pushed" has_said tool 'push: PMIX_ERR_NOT_SUPPORTED'
 make_file go
 ok "the terminal has all" until_true 20 grep -q 'words 0 49' "$dir/out"
 end
@@ -138,6 +138,7 @@ for channel in out err; do
 done
 end
 is "and it ends as ever" "$code" 0
+as_soon "as soon" "$plain_end"
 
 # Ranks 2 and 6 are on the third host, whose daemon has a tool when they have ended.
 start outlived -N4 -n8 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go.%t write="$data/bytes" </dev/null
@@ -284,6 +285,17 @@ make_file leave
 over tool
 end
 
+start marks -N1 -n1 -w "$h1" "$task" there await=go write="$data/early" wrote await=end </dev/null
+running 1
+follow tool "$h1" with tag pull pulled all out bytes "$(size_of "$data/early.out.0")" hold "$dir/leave"
+ok "a pull wishes for marks" has_said tool 'pull: PMIX_SUCCESS'
+make_file go
+ok "it gets all" has_said tool held
+ok "and marked" eval '(($(size_of "$dir/pulled/0.out") > $(size_of "$data/early.out.0")))'
+make_file leave
+over tool
+end
+
 # --- a job that closes its output, and one of many processes -------------------------------------------
 
 start closes -N2 -n2 "$task" there await=go write="$data/early" closes wrote await=end </dev/null
@@ -328,13 +340,13 @@ start stopped -N4 -n4 "$task" there await=go much=15000000 wrote await=end </dev
 running 4
 follow tool "$h1" stop "$dir/on" pull pulled all out hold "$dir/leave"
 ok "a tool does not read" has_said tool held
-begin=$SECONDS
+begin=$SECONDS before=$(largest_daemon "$h1" "$h2" "$h3" "$h4")
 make_file go
 ok "the job writes all the same" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 4))'
 diag "60 MB took $((SECONDS - begin)) s"
 most=$(largest_daemon "$h1" "$h2" "$h3" "$h4")
-diag "the largest daemon had $most KiB"
-ok "no daemon grew" eval '((most > 1000 && most < 100000))'
+diag "the largest daemon had $most KiB, $before before"
+ok "no daemon grew" eval '((before > 1000 && most < before + 16384))'
 make_file on
 ok "srun has all" until_true 30 srun_has 60000000
 ok "the log has how much the tool misses" until_true 30 \
@@ -351,11 +363,9 @@ follow tool "$h1" stop "$dir/on" pull pulled all out hold "$dir/leave"
 has_said tool held
 make_file go
 ok "srun has all of a job with a tool that never reads" until_true 30 srun_has 12000000
-begin=$SECONDS
 end
 is "that job ends" "$code" 0
-ok "in time" eval '((SECONDS - begin < 60))'
-diag "after $((SECONDS - begin)) s"
+as_soon "in time" "$plain_end"
 make_file on
 make_file leave
 over tool
@@ -410,6 +420,13 @@ start nothing -N2 -n2 "$task" there await=end </dev/null
 running 2
 ok "without an input of srun's nothing is taken" until_true 10 eval \
     '[[ $(tool "$h2" push 1 words | head -n 1) == "push: PMIX_ERR_IOF_COMPLETE" ]]'
+# Faults of libpmix (decisions/libpmix.md), as they are.
+waits_in_vain="a push without a callback comes back"
+is "$waits_in_vain" "$(at "$h2" timeout "$(patience "$waits_in_vain" 20)" "$clients/tool" nspace "$nspace" push "$nspace" | head -n 1)" \
+    "push: PMIX_ERR_IOF_COMPLETE"
+waits_in_vain="so does the end of a pull"
+is "$waits_in_vain" "$(CLIENT_LIMIT=$(patience "$waits_in_vain" 20) tool "$h2" pull pulled all out drop_waiting | sed -n 2p)" \
+    "drop_waiting: PMIX_SUCCESS"
 is "as a required wish that is not known" "$(tool "$h1" with unknown with required pull pulled all out | head -n 1)" \
     "pull: PMIX_ERR_NOT_SUPPORTED"
 is "and as required buffering of more than there is" \

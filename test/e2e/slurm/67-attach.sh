@@ -202,11 +202,36 @@ configure '[io]' 'copy = "off"'
 start -N1 -n1 cat
 is "a job whose streams are its own says how they are had" \
     "$(at_host "$pmixhost" output "$job" 2>&1; echo $?)" \
-    "pmixhost: error: job $job: the output and input of this job stay with the resource manager; next: start it with PMIXHOST_IO_CAPTURE=on in the environment, or ask the administrator for io.capture
+    "pmixhost: error: job $job: of this output there is nothing to be had: its processes write it to files of their own or to a terminal, or it stays with the resource manager; next: look there; what goes to no file comes from a job that is started with PMIXHOST_IO_CAPTURE=on in the environment
 1"
+attaches() { at_host "$pmixhost" attach "$job" 2>&1; echo "exit code $?"; }
+like "attach says so, too" "$(attaches </dev/null)" 'there is nothing to be had.*exit code 1$'
+like "and that nothing is typed to it" "$(echo typed | attaches)" 'input goes nowhere.*exit code 1$'
 like "ranks that are none are refused" "$(at_host "$pmixhost" output -r 1- "$job" 2>&1; echo $?)" "--rank is '1-'; allowed: ranks and ranges.*
 2"
 end
+# A job that writes to files of its own has nothing to show, but it reads.
+configure '[io]' 'capture = "on"'
+mkdir -m 1777 "$test_dir/files"
+start -N1 -n1 -o "$test_dir/files/of.%t" cat
+like "what is typed is all that attach has to do where there is no output" "$(echo typed | attaches)" 'exit code 0$'
+ok "and the job has it" until_true 20 grep -qx typed "$test_dir/files/of.0"
+# It stays until the job has read it all.
+head -c 300000 /dev/zero | tr '\0' x >"$test_dir/much"
+kill_reader() { on_host "$host" pkill "-$1" -u pmixuser1 -x cat; }
+kill_reader STOP
+(attaches <"$test_dir/much" >"$test_dir/attached") &
+reads=$!
+ok "what has not been read yet is waited for" until_true 20 eval 'grep -q nothing "$test_dir/attached"'
+until_true 5 eval '! kill -0 "$reads" 2>/dev/null' # behind what somebody who interrupts it waits for
+ok "for longer than two seconds" kill -0 "$reads"
+kill_reader CONT
+wait "$reads"
+like "and well" "$(<"$test_dir/attached")" 'exit code 0$'
+is "all of it" "$(stat -c %s "$test_dir/files/of.0")" $((300000 + 6))
+like "with nothing typed either it has done nothing" "$(attaches </dev/null)" 'exit code 1$'
+end
+is "that job ends as ever" "$?" 0
 like "so is a job that is not there" "$(at_host "$pmixhost" output 999999 2>&1; echo $?)" 'no PMIx server of job 999999'
 ok "nothing is left" no_litter 30
 done_testing

@@ -1,0 +1,30 @@
+// Of which standard streams of a host's tasks this daemon stands in between (task_streams.h). Files that the RM has
+// opened for the tasks (srun with --output=FILE%t) and a terminal (--pty) they have kept: of those a tool gets nothing,
+// and is told so.
+#pragma once
+
+#include "common/job/job_map.h"
+#include "common/wire/iof_messages.h"
+
+#include <set>
+
+namespace pmixhost {
+
+class CapturedStreams {
+  public:
+    explicit CapturedStreams(std::size_t tasks) : tasks_(tasks) {}
+    // `channels`: wire::stdout_channel, wire::stderr_channel.
+    void note(Rank rank, std::uint8_t channels) {
+        noted_.insert(rank);
+        found_ |= channels;
+    }
+    // That at least one task has handed over; both, as long as not all are known.
+    std::uint8_t there() const { return noted_.size() < tasks_ ? wire::stdout_channel | wire::stderr_channel : found_; }
+
+  private:
+    const std::size_t tasks_;
+    std::set<Rank> noted_;
+    std::uint8_t found_ = 0;
+};
+
+} // namespace pmixhost
