@@ -16,23 +16,26 @@ Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *
     auto found = records_.find(key);
     if (found != records_.end())
         return &found->second;
-    if (records_.size() >= max_signatures)
-        return nullptr;
+    auto record = is_full() ? std::nullopt : make_record(key, known);
+    return record ? &records_.emplace(key, std::move(*record)).first->second : nullptr;
+}
+
+std::optional<Collectives::Record> Collectives::make_record(const Bytes &key, const Signature *known) {
     Signature signature;
     if (known) {
         signature = *known;
     } else {
         auto decoded = wire::decode<Signature>(key);
         if (!decoded)
-            return nullptr;
+            return std::nullopt;
         signature = std::move(*decoded);
     }
     auto hosts = port_.hosts_of(signature);
     if (!hosts)
-        return nullptr;
+        return std::nullopt;
     auto position = std::lower_bound(hosts->begin(), hosts->end(), self_);
     if (position == hosts->end() || *position != self_)
-        return nullptr;
+        return std::nullopt;
     auto self = static_cast<HostIndex>(position - hosts->begin());
     Tree tree(static_cast<HostIndex>(hosts->size()), radix_);
 
@@ -64,7 +67,32 @@ Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *
         }
     }
     record.hosts = std::move(*hosts);
-    return &records_.emplace(key, std::move(record)).first->second;
+    return record;
+}
+
+// Of a signature for which there is no room: whoever waits for this host's part hears that there is none, since this
+// host may be the only one whose table is full. Nothing has to be remembered for that. True: it was one.
+bool Collectives::refuse_for_want_of_room(HostIndex from, const Bytes &key, std::uint64_t sequence, bool has_part) {
+    if (!is_full() || records_.contains(key))
+        return false;
+    auto record = make_record(key, nullptr);
+    if (!record)
+        return false;
+    const auto &children = record->children;
+    bool is_child = std::find(children.begin(), children.end(), from) != children.end();
+    if (record->partner == from || (!has_part && record->parent == from)) {
+        send_up(from, *record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+    } else if (has_part && is_child) {
+        wire::CollectiveDown down;
+        down.signature = key;
+        down.sequence = sequence;
+        down.status = PMIX_ERR_OUT_OF_RESOURCE;
+        hosts_.send(from, wire::CollectiveDown::type, share(wire::encode(down)));
+        if (record->parent == no_host && port_.spans_jobs(record->signature))
+            port_.leave_cross_job(key, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+    }
+    ++dropped_;
+    return true;
 }
 
 bool Collectives::finished(const Record &record, std::uint64_t sequence) const {
@@ -87,7 +115,7 @@ void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, s
                         TimePoint deadline, CollectiveReply reply) {
     Record *record = record_for(wire::encode(signature), &signature);
     if (!record)
-        return reply(records_.size() >= max_signatures ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_NOT_FOUND, nullptr);
+        return reply(is_full() ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_NOT_FOUND, nullptr);
     std::uint64_t sequence = record->next_sequence++;
     if (auto early = record->failed_early.extract(sequence))
         return reply(early.mapped(), nullptr);
@@ -337,6 +365,8 @@ bool Collectives::dispensable(const Record &record, HostIndex host) {
 }
 
 void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {
+    if (message.status == PMIX_SUCCESS && refuse_for_want_of_room(from, message.signature, message.sequence, true))
+        return;
     Record *record = record_for(message.signature, nullptr);
     if (record && record->handed_down.contains(message.sequence))
         return skip(*record, message.sequence, from); // it has failed there, and waits for nothing
@@ -402,6 +432,8 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
 }
 
 void Collectives::on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message) {
+    if (refuse_for_want_of_room(from, message.signature, message.sequence, false))
+        return;
     Record *record = record_for(message.signature, nullptr);
     if (record && record->handed_down.contains(message.sequence))
         return feed_who_waits(now, *record, message.sequence);

@@ -87,7 +87,8 @@ class Collectives {
     // Who wants to fail waits so long for its partner's word; a partner that is gone is noticed earlier.
     static constexpr Duration verdict_patience = std::chrono::seconds(5);
     static constexpr Duration piece_patience = std::chrono::seconds(2);
-    // Signatures that are remembered (their counters must be); beyond that enter() refuses.
+    // Signatures that are remembered (their counters must be); beyond that enter() refuses, and other hosts that wait
+    // for this one are told so.
     static constexpr std::size_t max_signatures = 100'000;
 
     // So many children hand a large result on to one another; to fewer it is sent as often.
@@ -182,8 +183,12 @@ class Collectives {
         std::map<std::uint64_t, HandedDown> handed_down;    // by sequence
     };
 
-    // nullptr when the signature is malformed or this host has no part in it.
+    // nullptr when the signature is malformed, or this host has no part in it or no room for it.
     Record *record_for(const Bytes &key, const Signature *known);
+    std::optional<Record> make_record(const Bytes &key, const Signature *known);
+    bool is_full() const { return records_.size() >= max_signatures; }
+    // `has_part`: the message brings a part, and is no question for one.
+    bool refuse_for_want_of_room(HostIndex from, const Bytes &key, std::uint64_t sequence, bool has_part);
     bool finished(const Record &record, std::uint64_t sequence) const;
     Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
     void advance(TimePoint now, Record &record, std::uint64_t sequence);

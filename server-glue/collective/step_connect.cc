@@ -25,6 +25,13 @@ std::chrono::milliseconds StepConnect::before_the_library(std::chrono::seconds t
     return all.count() > 0 ? all - std::clamp(all / 5, head_start, most_head_start) : all;
 }
 
+std::chrono::milliseconds StepConnect::left_of(std::chrono::milliseconds timeout, TimePoint since, TimePoint now) {
+    using std::chrono::milliseconds;
+    if (timeout.count() <= 0)
+        return timeout;
+    return std::max(milliseconds(1), timeout - std::chrono::duration_cast<milliseconds>(now - since));
+}
+
 void StepConnect::connect(ConnectAsk request) {
     auto signature = canonical(request.kind, request.participants, [this](const Bytes &nspace) {
         return nspace == context_.step.nspace ? context_.step.map.rank_count() : size_unknown;
@@ -38,13 +45,14 @@ void StepConnect::connect(ConnectAsk request) {
         timeout = request.kind == CollectiveKind::connect ? before_the_library(*request.timeout)
                                                           : std::chrono::milliseconds(*request.timeout);
     auto shared = std::make_shared<ConnectAsk>(std::move(request));
-    auto go_on = [this, shared, signature = *signature, timeout](Bytes posted) {
+    auto go_on = [this, shared, signature = *signature, timeout, since = context_.now()](Bytes posted) {
         // This is asked only now, because a namespace may have ended while the posted data was collected.
         if (shared->kind == CollectiveKind::connect && shared->refused == PMIX_SUCCESS &&
             std::any_of(signature.members.begin(), signature.members.end(),
                         [this](const Members &m) { return has_ended_(m.nspace); }))
             shared->refused = PMIX_ERR_PROC_TERM_WO_SYNC;
-        collectives_.enter(signature, {std::move(posted), shared->refused, shared->local_status, timeout},
+        auto left = timeout ? std::optional(left_of(*timeout, since, context_.now())) : timeout;
+        collectives_.enter(signature, {std::move(posted), shared->refused, shared->local_status, left},
                            {[shared](pmix_status_t status, Bytes) { shared->reply(status); }, PMIX_ERROR, Bytes()});
     };
     if (shared->kind == CollectiveKind::connect && jobs_.spanned_by(*signature))

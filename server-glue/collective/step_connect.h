@@ -24,6 +24,8 @@ class StepConnect final : public StepService {
     // How long the answer to a connect or group may take, so that it is out before libpmix gives up after `timeout`
     // (0: never).
     static std::chrono::milliseconds before_the_library(std::chrono::seconds timeout);
+    // Of a time that has begun `since` then; what was none (0) is none.
+    static std::chrono::milliseconds left_of(std::chrono::milliseconds timeout, TimePoint since, TimePoint now);
 
     void take_asks(UpcallHandlers &handlers) override;
 

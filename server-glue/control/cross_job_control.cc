@@ -70,9 +70,9 @@ void CrossJobControl::request(TimePoint now, JobControlAsk ask) {
 }
 
 void CrossJobControl::on_part(TimePoint now, wire::ControlPart message) {
-    auto answer = [this, id = message.id, act = message.act](wire::ControlOutcome outcome) {
+    auto answer = [this, id = message.id, act = message.act, of = sessions_gone_](wire::ControlOutcome outcome) {
         wire::ControlPartReply reply{id, act, outcome};
-        if (hosts_.session_is_there()) // a new one does not know of it
+        if (hosts_.session_is_there() && of == sessions_gone_) // a new one does not know of it
             hosts_.send_to_session(wire::ControlPartReply::type, share(wire::encode(reply)));
     };
     wire::ControlOutcome outcome;
@@ -111,6 +111,7 @@ void CrossJobControl::on_reply(TimePoint now, const wire::ControlReply &message)
 }
 
 void CrossJobControl::on_session_gone() {
+    ++sessions_gone_;
     for (auto &[id, pending] : std::exchange(pending_, {}))
         pending.reply(PMIX_ERR_UNREACH);
 }

@@ -55,7 +55,7 @@ class CrossJobControl {
     JobControl &own_;
     const Bytes nspace_;
     std::map<std::uint64_t, Pending> pending_;
-    std::uint64_t next_id_ = 1;
+    std::uint64_t next_id_ = 1, sessions_gone_ = 0;
 };
 
 } // namespace pmixhost

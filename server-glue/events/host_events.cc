@@ -1,6 +1,8 @@
 // See host_events.h.
 #include "server-glue/events/host_events.h"
 
+#include "common/rendezvous/server_names.h"
+
 #include "server-glue/library/convert.h"
 
 #include <algorithm>
@@ -51,8 +53,8 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
         auto info = about(procs, host, report.time);
         info->add(lives_on ? PMIX_EVENT_TERMINATE_NODE : PMIX_EVENT_TERMINATE_JOB, true);
         // In the name of that host's server, for a range that the library need not look up.
-        events.push_back(
-            {PMIX_EVENT_NODE_DOWN, proc_of(nspace + ".server", report.host), PMIX_RANGE_SESSION, std::move(info)});
+        events.push_back({PMIX_EVENT_NODE_DOWN, proc_of(server_nspace_of(nspace), report.host), PMIX_RANGE_SESSION,
+                          std::move(info)});
         return events;
     }
     for (const auto &ended : report.processes) {
@@ -127,7 +129,9 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message, std::optional<Fi
     case wire::JobEvent::running:
         return {job_event(PMIX_LAUNCH_COMPLETE, message.nspace, message.time)};
     case wire::JobEvent::ended:
-        return {job_end_event(message.nspace, message.exit_code, message.time, first)};
+        return {job_end_event(message.nspace,
+                              message.exit_code < 0 ? std::nullopt : std::optional<int>(message.exit_code),
+                              message.time, first)};
     default:
         return {};
     }

@@ -45,9 +45,10 @@ void StepGroups::group(GroupAsk request) {
     signature->tolerant = request.tolerant && !cross_job;
     auto ask = std::make_shared<GroupAsk>(std::move(request));
     if (!cross_job || ask->kind == CollectiveKind::group_destruct)
-        return enter(ask, *signature, {});
-    connect_.collect_posted(
-        *signature, [this, ask, signature = *signature](Bytes posted) { enter(ask, signature, std::move(posted)); });
+        return enter(ask, *signature, {}, context_.now());
+    connect_.collect_posted(*signature, [this, ask, signature = *signature, since = context_.now()](Bytes posted) {
+        enter(ask, signature, std::move(posted), since);
+    });
 }
 
 // For all members, on all hosts: else some would have the group, with a wrong context id or without.
@@ -77,7 +78,7 @@ wire::GroupPart StepGroups::part_of(const Signature &signature) {
     return part;
 }
 
-void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted) {
+void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted, TimePoint since) {
     Bytes data;
     if (ask->kind == CollectiveKind::group_construct) {
         wire::GroupPart part = part_of(signature);
@@ -88,7 +89,7 @@ void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature
     }
     std::optional<std::chrono::milliseconds> timeout;
     if (ask->timeout)
-        timeout = StepConnect::before_the_library(*ask->timeout);
+        timeout = StepConnect::left_of(StepConnect::before_the_library(*ask->timeout), since, context_.now());
     if (ask->kind == CollectiveKind::group_construct)
         building_.push_back({ask, signature, {}});
     collectives_.enter(signature, {std::move(data), ask->refused, ask->local_status, timeout},

@@ -31,7 +31,7 @@ class StepGroups final : public StepService {
 
   private:
     wire::GroupPart part_of(const Signature &signature);
-    void enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
+    void enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted, TimePoint since);
     void refuse_other_versions(GroupAsk &ask, const Signature &signature);
     // `told`: members whose end those here have heard of.
     void done(GroupAsk &ask, const Signature &signature, const Bytes &parts, const RankRanges &told);

@@ -74,7 +74,9 @@ void StepModex::on_cross_job_request(const wire::ModexRequest &message) {
     TimePoint deadline = TimePoint::max();
     if (message.timeout_ms != UINT32_MAX)
         deadline = now + std::chrono::milliseconds(message.timeout_ms);
-    auto answer = [this, asked = message.id](pmix_status_t status, Bytes data) {
+    auto answer = [this, asked = message.id, of = sessions_gone_](pmix_status_t status, Bytes data) {
+        if (of != sessions_gone_)
+            return; // the next session has other questions of this number
         wire::ModexReply reply;
         reply.id = asked;
         reply.status = status;

@@ -30,7 +30,10 @@ class StepModex final : public StepService, private ModexPort {
         modex_.on_local_process_gone(context_.step.nspace, rank);
     }
     void on_host_gone(HostIndex host, bool left) override { modex_.on_host_gone(context_.now(), host, left); }
-    void on_session_gone() override { modex_.on_host_gone(context_.now(), context_.session_peer(), false); }
+    void on_session_gone() override {
+        ++sessions_gone_;
+        modex_.on_host_gone(context_.now(), context_.session_peer(), false);
+    }
 
   private:
     // ModexPort
@@ -45,6 +48,7 @@ class StepModex final : public StepService, private ModexPort {
     void read_posted(ModexAsk request, TimePoint deadline, ModexKey key);
     void on_cross_job_request(const wire::ModexRequest &message);
 
+    std::uint64_t sessions_gone_ = 0;
     StepContext &context_;
     CrossJobs &jobs_;
     HandingOver &handing_over_;

@@ -71,7 +71,9 @@ bool Audience::meets(const Audience &other) const {
             std::lower_bound(other.list_->begin(), other.list_->end(), wire::ProcessName{mine.nspace, 0}, is_before);
         return first != other.list_->end() && first->nspace == mine.nspace;
     };
-    return center_.is_process(other.center_) || std::any_of(list_->begin(), list_->end(), names_one_of);
+    // Who has published it is in it as well.
+    return includes(other.center_) || other.includes(center_) ||
+           std::any_of(list_->begin(), list_->end(), names_one_of);
 }
 
 } // namespace pmixhost

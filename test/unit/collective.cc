@@ -122,6 +122,48 @@ static void a_timeout_steps_over_no_earlier_failure(void **) {
     assert_int_equal(c.dropped_messages(), 0);
 }
 
+// Its own processes are refused, and others that wait for it hear so, whatever number theirs has.
+static void a_full_table_is_told(void **) {
+    Port port;
+    port.hosts = {0};
+    Collectives c(port, port, 0, 2);
+    Signature many = wildcard();
+    std::uint64_t id = 0;
+    for (; id < Collectives::max_signatures; ++id) {
+        many.group = std::to_string(id);
+        c.enter(start, many, "", PMIX_SUCCESS, TimePoint::max(), port.reply(id));
+    }
+    assert_int_equal(port.completed.at(id - 1), PMIX_SUCCESS);
+    port.hosts = {0, 1, 2};
+    many.group = "one more";
+    c.enter(start, many, "", PMIX_SUCCESS, TimePoint::max(), port.reply(id));
+    assert_int_equal(port.completed.at(id), PMIX_ERR_OUT_OF_RESOURCE);
+    wire::CollectiveUp up;
+    up.signature = wire::encode(many);
+    up.sequence = 7;
+    port.sent.clear();
+    c.on_up(start, 2, up);
+    assert_int_equal(port.sent.size(), 1);
+    assert_int_equal(port.sent[0].to, 2);
+    auto down = port.sent_as<wire::CollectiveDown>(0);
+    assert_true(down.sequence == 7 && down.status == PMIX_ERR_OUT_OF_RESOURCE && down.signature == up.signature);
+    c.on_probe(start, 1, {up.signature, 7}); // who is no parent asks in vain
+    up.status = PMIX_ERR_TIMEOUT;
+    c.on_up(start, 2, up); // who has failed does not wait
+    assert_int_equal(port.sent.size(), 1);
+    port.hosts = {0, 1};
+    up.status = PMIX_SUCCESS;
+    c.on_up(start, 1, up);
+    assert_int_equal(port.sent.size(), 2);
+    auto back = port.sent_as<wire::CollectiveUp>(1);
+    assert_true(back.sequence == 7 && back.status == PMIX_ERR_OUT_OF_RESOURCE);
+    // What was there before goes on.
+    port.hosts = {0};
+    many.group = "0";
+    c.enter(start, many, "", PMIX_SUCCESS, TimePoint::max(), port.reply(id + 1));
+    assert_int_equal(port.completed.at(id + 1), PMIX_SUCCESS);
+}
+
 static void lies_are_dropped(void **) {
     Port port;
     Collectives c(port, port, 1, 2);
@@ -428,6 +470,7 @@ int main() {
         cmocka_unit_test(a_failure_waits_for_who_enters_late),
         cmocka_unit_test(a_timeout_is_not_for_who_has_not_entered),
         cmocka_unit_test(a_timeout_steps_over_no_earlier_failure),
+        cmocka_unit_test(a_full_table_is_told),
         cmocka_unit_test(lies_are_dropped),
         cmocka_unit_test(a_dead_participant_answers_a_probe),
         cmocka_unit_test(the_deadline_is_for_all),

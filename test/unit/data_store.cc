@@ -204,9 +204,15 @@ void lists_count(void **) {
     auto used = t.store.bytes();
     // In whatever order they are named, and for all of a namespace.
     std::vector<wire::ProcessName> others{{"b", 20}, {"a", PMIX_RANK_WILDCARD}, {"b", 15}};
+    // Who has published it has it, too.
+    assert_int_equal(t.publish(a1, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others), PMIX_ERR_DUPLICATE_KEY);
+    others[1].nspace = "c";
     assert_int_equal(t.publish(a1, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others), PMIX_SUCCESS);
     others = {{"c", 1}, {"b", PMIX_RANK_WILDCARD}};
     assert_int_equal(t.publish(a1, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others), PMIX_ERR_DUPLICATE_KEY);
+    others = {{"a", 1}}; // who has published the second one
+    assert_int_equal(t.publish({"d", 0, "n1"}, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others),
+                     PMIX_ERR_DUPLICATE_KEY);
     others = {{"a", 99}};
     assert_int_equal(t.publish(b0, "k", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, others), PMIX_ERR_DUPLICATE_KEY);
     assert_true(t.sees(b0, "k"));
