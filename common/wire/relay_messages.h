@@ -73,7 +73,11 @@ struct RelayOpen {
     static constexpr const char *name = "RelayOpen";
     static constexpr const char *text = "from a desk: a tool has connected to it";
     std::uint64_t id = 0;
-    static constexpr void fields(auto &&field) { field(&RelayOpen::id, "id", "of the connection, new for each"); }
+    std::uint32_t pid = 0;
+    static constexpr void fields(auto &&field) {
+        field(&RelayOpen::id, "id", "of the connection, new for each");
+        field(&RelayOpen::pid, "pid", "of the tool, as the desk says, for the log; 0: not known");
+    }
 };
 struct RelayOpenFrom {
     static constexpr std::uint8_t type = 214;

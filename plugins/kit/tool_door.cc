@@ -51,21 +51,35 @@ void sweep(const std::string &path) {
     closedir(list);
 }
 
-// BASE may be writable for everybody, so what is there already is looked at closely.
-Result<std::string> own_directory(const std::string &base) {
+// BASE may be writable for everybody, so what is there already is looked at closely. Nothing: another process of this
+// user has just taken away what it shared with this one.
+Result<std::optional<std::string>> try_own_directory(const std::string &base) {
     std::string all = fmt::format("{}/pmixhost-starters-{}", base, ::geteuid());
     struct stat status {};
     if (::mkdir(all.c_str(), 0700) != 0 && errno != EEXIST)
         return system_error(all, errno);
-    if (::lstat(all.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
-        (status.st_mode & 077) != 0)
+    if (::lstat(all.c_str(), &status) != 0 && errno == ENOENT)
+        return std::optional<std::string>();
+    if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077) != 0)
         return error(ErrorKind::denied, "{} is not a directory of this user with mode 0700", all);
     sweep(all);
     std::string own = fmt::format("{}/{}", all, ::getpid());
     remove_flat(own); // of another process of this number
-    if (::mkdir(own.c_str(), 0700) != 0)
-        return system_error(own, errno);
-    return own;
+    if (::mkdir(own.c_str(), 0700) == 0)
+        return std::optional(own);
+    return errno == ENOENT ? Result<std::optional<std::string>>(std::nullopt) : system_error(own, errno);
+}
+
+Result<std::string> own_directory(const std::string &base) {
+    constexpr int most_tries = 16;
+    for (int tries = 0; tries < most_tries; ++tries) {
+        auto own = try_own_directory(base);
+        if (!own)
+            return own.failure();
+        if (*own)
+            return **own;
+    }
+    return error(ErrorKind::system, "{}: other processes of this user take away its directory all the while", base);
 }
 
 } // namespace

@@ -92,10 +92,10 @@ void ConnectionGuard::judge(UniqueFd fd) {
     take_in(std::move(newcomer));
 }
 
-void ConnectionGuard::admit_relayed(UniqueFd connection, ToolOrigin origin) {
+void ConnectionGuard::admit_relayed(UniqueFd connection, ToolOrigin origin, pid_t pid) {
     SocketOwner peer;
     peer.uid = origin.asker.value_or(geteuid());
-    Waiting newcomer{std::move(connection), peer, 0, std::move(origin), {}, {}};
+    Waiting newcomer{std::move(connection), peer, 0, std::move(origin), {}, {}, {}, pid};
     auto relayed =
         std::count_if(waiting_.begin(), waiting_.end(), [](const auto &one) { return one.origin.is_relayed(); });
     if (static_cast<std::size_t>(relayed) >= limits_.relayed_waiting)
@@ -143,8 +143,13 @@ void ConnectionGuard::look(Place waiting) {
         verdict = room_for_tool({hello->nspace, hello->rank});
     if (verdict && registered && waiting->origin.is_relayed())
         verdict = error(ErrorKind::denied, "it says that it is a process of the job, and is on another host");
-    ToolVisitor visitor{[&] { return waiting->origin.is_relayed() ? 0 : holder_of(waiting->peer).value_or(0); },
-                        waiting->origin, hello ? hello->nspace : std::string(), hello ? hello->rank : 0};
+    std::optional<pid_t> known;
+    auto pid = [&] {
+        if (!known)
+            known = waiting->origin.is_relayed() ? waiting->relayed_pid : holder_of(waiting->peer).value_or(0);
+        return *known;
+    };
+    ToolVisitor visitor{pid, waiting->origin, hello ? hello->nspace : std::string(), hello ? hello->rank : 0};
     if (verdict && !registered && names_.tool_may_come) {
         auto allowed = names_.tool_may_come(visitor);
         if (!allowed)

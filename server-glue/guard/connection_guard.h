@@ -71,8 +71,9 @@ class ConnectionGuard {
     // Hands over a connection of this process itself (inner_client.h): at once, without being judged.
     Result<void> hand_over(UniqueFd own);
     // Precondition: the origin is relayed. A tool that is on another host, whose connection this process relays.
-    // Whose it is has been proved. It is judged as any tool, by what it says and by the rules.
-    void admit_relayed(UniqueFd connection, ToolOrigin origin);
+    // Whose it is has been proved. It is judged as any tool, by what it says and by the rules. `pid`: as the desk says;
+    // 0: not known.
+    void admit_relayed(UniqueFd connection, ToolOrigin origin, pid_t pid);
     // What the library has written to that process of the job and the process has not read; SIZE_MAX: so much that the
     // library may hold any amount beside it. 0 where nobody knows a connection of it.
     std::size_t unsent_to(const std::string &nspace, Rank rank) const;
@@ -85,6 +86,7 @@ class ConnectionGuard {
         ToolOrigin origin;
         EventLoop::Handle watch, timer;
         std::optional<TimePoint> since = std::nullopt; // waits for the end of an earlier connection
+        pid_t relayed_pid = 0;                         // of one that is relayed, if it is known
     };
     struct Given { // to the library
         int number = -1;

@@ -25,7 +25,8 @@ struct ToolOrigin {
 };
 
 struct ToolVisitor {
-    std::function<pid_t()> pid; // 0: not known. Of one that is relayed, it is not
+    // 0: not known. Of one that is relayed: on its host, as the desk says.
+    std::function<pid_t()> pid = [] { return 0; };
     ToolOrigin origin;
     std::string nspace; // the name that it brings; empty: it gets one
     Rank rank = 0;

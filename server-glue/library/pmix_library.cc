@@ -306,9 +306,9 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     return {};
 }
 
-void PmixLibrary::admit_relayed(UniqueFd connection, ToolOrigin origin) {
+void PmixLibrary::admit_relayed(UniqueFd connection, ToolOrigin origin, pid_t pid) {
     if (guard_)
-        guard_->admit_relayed(std::move(connection), std::move(origin));
+        guard_->admit_relayed(std::move(connection), std::move(origin), pid);
 }
 
 std::size_t PmixLibrary::unsent_to(const std::string &nspace, Rank rank) const {

@@ -67,7 +67,7 @@ class PmixLibrary {
     Result<void> admit_clients(Log &log, Door door);
     bool admits() const { return guard_ != nullptr; }
     // Once it admits: as ConnectionGuard::admit_relayed().
-    void admit_relayed(UniqueFd connection, ToolOrigin origin);
+    void admit_relayed(UniqueFd connection, ToolOrigin origin, pid_t pid);
     // As ConnectionGuard::unsent_to(); 0 where it does not admit.
     std::size_t unsent_to(const std::string &nspace, Rank rank) const;
     // Where its clients and tools reach it, as PMIx writes it: tcp4://127.0.0.1:PORT. Empty if it cannot be told.

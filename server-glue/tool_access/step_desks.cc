@@ -5,6 +5,7 @@
 #include "server-glue/library/pmix_library.h"
 
 #include <algorithm>
+#include <climits>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -148,7 +149,9 @@ bool StepDesks::take(Desk &desk, std::uint8_t type, const Bytes &payload) {
         return false;
     switch (type) {
     case wire::RelayOpen::type:
-        return with(wire::RelayOpen(), [&](const auto &message) { return open(desk, message.id, desk.tools); });
+        return with(wire::RelayOpen(), [&](const auto &message) {
+            return open(desk, message.id, desk.tools, message.pid <= INT_MAX ? static_cast<pid_t>(message.pid) : 0);
+        });
     case wire::RelayOpenFrom::type:
         return with(wire::RelayOpenFrom(), [&](const auto &message) { return open_from(desk, message); });
     case wire::RelayBytes::type:
@@ -236,10 +239,10 @@ bool StepDesks::open_from(Desk &desk, const wire::RelayOpenFrom &message) {
         return false;
     ToolOrigin tool = desk.tools;
     tool.by = std::exchange(tool.from, address->text());
-    return open(desk, message.id, std::move(tool));
+    return open(desk, message.id, std::move(tool), 0);
 }
 
-bool StepDesks::open(Desk &desk, std::uint64_t connection, ToolOrigin tool) {
+bool StepDesks::open(Desk &desk, std::uint64_t connection, ToolOrigin tool, pid_t pid) {
     if (desk.relay->has(connection))
         return false;
     std::size_t most_relayed = std::max<std::size_t>(1, context_.settings.tools_max_connections / 2);
@@ -247,7 +250,7 @@ bool StepDesks::open(Desk &desk, std::uint64_t connection, ToolOrigin tool) {
     int ends[2];
     if (has_room && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
         desk.relay->add(connection, UniqueFd(ends[0]));
-        context_.library->admit_relayed(UniqueFd(ends[1]), std::move(tool));
+        context_.library->admit_relayed(UniqueFd(ends[1]), std::move(tool), pid);
     } else {
         desk.mesh->send(desk_host, wire::RelayEnd::type, share(wire::encode(wire::RelayEnd{connection})));
     }

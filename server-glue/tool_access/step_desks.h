@@ -54,7 +54,7 @@ class StepDesks final : public StepService {
     bool ask(Desk &desk, std::uint8_t type, const Bytes &payload);
     std::optional<Result<void>> may_come(const Desk &desk);
     void greet(Desk &desk);
-    bool open(Desk &desk, std::uint64_t connection, ToolOrigin tool);
+    bool open(Desk &desk, std::uint64_t connection, ToolOrigin tool, pid_t pid);
     bool open_from(Desk &desk, const wire::RelayOpenFrom &message);
     static bool is_for_others(const Desk &desk) { return desk.tools.asker || desk.asked_by; }
 

@@ -153,18 +153,20 @@ std::optional<Result<void>> StepTools::may_observe(const ToolOrigin &origin, con
 }
 
 bool StepTools::may(const Process &process, policy::Action action) {
-    return !is_tool(process) || rights_.may({action, origins_.of(process), 0, context_.step.job_id});
+    return !is_tool(process) ||
+           rights_.may({action, origins_.of(process), origins_.pid_of(process), context_.step.job_id});
 }
 
 void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connection) {
-    origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.origin}, connection.is_here);
+    const pid_t pid = visitor.pid();
+    origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.origin, pid}, connection.is_here);
     std::erase_if(named_, [](const auto &tool) { return !tool.second(); });
     if (!visitor.nspace.empty()) {
         named_[{visitor.nspace, visitor.rank}] = connection.is_here;
         note_used(visitor.nspace);
     }
     how_many();
-    present_.push_back({visitor.origin, connection, ++came_});
+    present_.push_back({visitor.origin, connection, ++came_, pid});
     if (on_coming_)
         on_coming_();
 }
@@ -197,17 +199,25 @@ std::size_t StepTools::how_many() {
     return present_.size();
 }
 
-bool StepTools::all_may(policy::Action action, bool log) {
+bool StepTools::all_may(policy::Action action) {
     std::set<ToolOrigin> origins;
     for (const auto &tool : present_)
         origins.insert(tool.origin);
     return std::all_of(origins.begin(), origins.end(), [&](const ToolOrigin &origin) {
-        ToolRights::Question question{action, origin, 0, context_.step.job_id};
-        if (log)
-            return rights_.may(question);
-        auto decision = rights_.decide(question);
+        auto decision = rights_.decide({action, origin, 0, context_.step.job_id});
         return decision && decision->allowed;
     });
+}
+
+void StepTools::log_output_decisions(bool changed) {
+    for (auto &tool : present_) {
+        if (tool.told_output && !changed)
+            continue;
+        ToolRights::Question question{policy::Action::output, tool.origin, tool.pid, context_.step.job_id};
+        auto decision = rights_.decide(question);
+        if (decision && tool.told_output != decision->allowed)
+            tool.told_output = rights_.may(question);
+    }
 }
 
 std::size_t StepTools::most_unsent() {

@@ -56,7 +56,9 @@ class StepTools final : public StepService {
     // In the order in which they came: the number of the first that is here, and of the last that has come; 0 for none.
     std::uint64_t oldest() const { return present_.empty() ? 0 : present_.front().number; }
     std::uint64_t newest() const { return came_; }
-    bool all_may(policy::Action action, bool log);
+    bool all_may(policy::Action action);
+    // A line in the log for each of them that has none of this yet; `changed`: or another one.
+    void log_output_decisions(bool changed);
     std::size_t most_unsent();
     // `changed` is called when a tool comes.
     void when_one_comes(std::function<void()> changed) { on_coming_ = std::move(changed); }
@@ -83,6 +85,8 @@ class StepTools final : public StepService {
         ToolOrigin origin;
         ToolConnection connection;
         std::uint64_t number;
+        pid_t pid;                                      // 0: not known
+        std::optional<bool> told_output = std::nullopt; // in the log
     };
     std::uint64_t came_ = 0;
     std::list<Present> present_; // when last looked at

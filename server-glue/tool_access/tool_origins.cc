@@ -16,6 +16,7 @@ void ToolOrigins::settle(TimePoint now) {
     }
     while (!nameless_.empty() && now >= nameless_.front().since + patience)
         doubtful_.splice(doubtful_.end(), nameless_, nameless_.begin());
+    std::erase_if(known_, [](const auto &one) { return !one.second.is_here(); });
     for (auto next = relayed_.begin(); next != relayed_.end();) {
         auto at = next++;
         if (at->second.seen_gone == TimePoint::max() && !at->second.is_here())
@@ -43,10 +44,13 @@ ToolOrigins::Verdict ToolOrigins::may_come(TimePoint now, const Coming &tool) {
 
 void ToolOrigins::came(TimePoint now, const Coming &tool, IsHere is_here) {
     if (tool.nspace.empty())
-        return nameless_.push_back({tool.origin, std::move(is_here), now});
+        return nameless_.push_back({tool.origin, std::move(is_here), now, tool.pid});
     Name name{tool.nspace, tool.rank};
     if (!names_are_sure_)
-        stated_.push_back({name, {tool.origin, is_here, now}});
+        stated_.push_back({name, {tool.origin, is_here, now, tool.pid}});
+    known_.erase(name); // of one that libpmix has not yet noticed to be gone
+    if (tool.pid > 0)
+        known_[name] = {is_here, tool.pid};
     if (tool.origin.is_relayed())
         relayed_[name] = {tool.origin, std::move(is_here)};
 }
@@ -66,8 +70,10 @@ bool ToolOrigins::has_stated(const Process &name) {
         return false;
     bool is_of_this_host = !found->tool.origin.is_relayed();
     stated_.erase(found);
-    if (auto doubt = relayed_one_in_doubt(); is_of_this_host && doubt != doubtful_.end())
+    if (auto doubt = relayed_one_in_doubt(); is_of_this_host && doubt != doubtful_.end()) {
         relayed_[{name.nspace, name.rank}] = {doubt->origin, doubt->is_here};
+        known_.erase({name.nspace, name.rank});
+    }
     return true;
 }
 
@@ -78,6 +84,7 @@ ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
     doubtful_.remove_if(gone);
     auto doubt = relayed_one_in_doubt();
     const Name key{name.nspace, name.rank};
+    known_.erase(key); // of an earlier one
     if (nameless_.empty()) {
         auto any =
             std::find_if(relayed_.begin(), relayed_.end(), [](const auto &each) { return each.second.is_here(); });
@@ -97,7 +104,14 @@ ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
     } else if (doubt != doubtful_.end()) {
         relayed_[key] = {doubt->origin, doubt->is_here};
     }
+    if (is_sure && one.pid > 0)
+        known_[key] = {one.is_here, one.pid};
     return is_sure ? one.is_here : nullptr;
+}
+
+pid_t ToolOrigins::pid_of(const Process &name) const {
+    auto found = known_.find({name.nspace, name.rank});
+    return found == known_.end() ? 0 : found->second.pid;
 }
 
 ToolOrigin ToolOrigins::of(const Process &name) const {

@@ -37,6 +37,7 @@ class ToolOrigins {
         std::string nspace; // empty: it has no name yet
         Rank rank = 0;
         ToolOrigin origin;
+        pid_t pid = 0; // 0: not known
     };
     enum class Verdict { may, later, too_many };
     // May it be handed over now?
@@ -47,6 +48,8 @@ class ToolOrigins {
     // libpmix has asked for its name. Whether it is still there; null where nobody knows which one it is.
     IsHere got_name(const Process &name);
     ToolOrigin of(const Process &name) const;
+    // Which process it is, for the log; 0: not known.
+    pid_t pid_of(const Process &name) const;
 
   private:
     using Name = std::pair<Bytes, Rank>;
@@ -54,6 +57,7 @@ class ToolOrigins {
         ToolOrigin origin;
         IsHere is_here;
         TimePoint since;
+        pid_t pid = 0;
     };
     struct Named {
         Name name;
@@ -64,6 +68,10 @@ class ToolOrigins {
         IsHere is_here;
         TimePoint seen_gone = TimePoint::max();
     };
+    struct Known {
+        IsHere is_here;
+        pid_t pid;
+    };
     void settle(TimePoint now);
     std::list<Nameless>::iterator relayed_one_in_doubt();
 
@@ -71,6 +79,7 @@ class ToolOrigins {
     std::list<Named> stated_;                 // of which libpmix has not told; empty where names are sure
     std::list<Nameless> nameless_, doubtful_; // without a name still; since too long
     std::map<Name, Relayed> relayed_;         // the others are of this host, and the job's user's
+    std::map<Name, Known> known_;             // of which the process is known
 };
 
 } // namespace pmixhost

@@ -116,18 +116,23 @@ std::optional<Decision> ToolRights::decide(const Question &question) {
     return rules_ && !(reading_ && failed_) ? std::optional(judge(question).decision) : std::nullopt;
 }
 
+// As RateLimit::admit().
+std::optional<std::size_t> ToolRights::admit_line(const Question &question) {
+    auto missed = lines_.admit({question.origin, question.pid, question.action}, loop_.now());
+    if (!missed)
+        return std::nullopt;
+    not_logged_ += *missed;
+    auto of_all = all_lines_.admit(loop_.now());
+    return of_all ? std::optional(*of_all + std::exchange(not_logged_, 0)) : std::nullopt;
+}
+
 bool ToolRights::may(const Question &question) {
     auto found = decide(question);
     if (!found)
         return false;
-    if (auto missed = lines_.admit(loop_.now())) {
-        Request request = judge(question).request;
-        std::string line = log_line(request, *found) + not_logged(*missed);
-        if (found->allowed)
-            log_.info("{}", line);
-        else
-            log_.warning("{}", line);
-    }
+    const LogLevel level = found->allowed ? LogLevel::info : LogLevel::warning;
+    if (auto missed = log_.is_file() || log_.enabled(level) ? admit_line(question) : std::nullopt)
+        log_.write(level, log_line(judge(question).request, *found) + not_logged(*missed));
     return found->allowed;
 }
 

@@ -10,13 +10,14 @@
 #pragma once
 
 #include "common/base/log.h"
-#include "common/base/rate_limit.h"
+#include "common/base/user_lines.h"
 #include "common/loop/slow_calls.h"
 #include "common/policy/own_rules.h"
 #include "server-glue/guard/tool_visitor.h"
 
 #include <map>
 #include <optional>
+#include <tuple>
 
 namespace pmixhost {
 
@@ -43,7 +44,9 @@ class ToolRights {
     bool switched_off() const { return settings_.tools_enabled != "on"; }
     // Nothing: the rules are being read, or who asks is looked up; ask again soon.
     std::optional<policy::Decision> decide(const Question &question);
-    // The same as a word, with a line in the log, of which there are only so many a minute. Not known is no.
+    // The same as a word, with a line in the log, of which there are only so many a minute, of each tool and of all.
+    // Where the log is a file of the site's they are written whatever log.level says, which users may set. Not known is
+    // no.
     bool may(const Question &question);
 
   private:
@@ -61,6 +64,7 @@ class ToolRights {
     };
     policy::Request request_of(const Question &question, const std::string &address) const;
     Judged judge(const Question &question) const;
+    std::optional<std::size_t> admit_line(const Question &question);
 
     EventLoop &loop_;
     Log &log_;
@@ -70,7 +74,9 @@ class ToolRights {
     bool reading_ = false, failed_ = false; // the reading before
     TimePoint read_at_{};                   // when the rules are read for who comes then
     std::vector<std::string> wrong_;        // with them, as the log has it
-    RateLimit lines_{60};
+    LinesOf<std::tuple<ToolOrigin, pid_t, policy::Action>> lines_;
+    RateLimit all_lines_{600};
+    std::size_t not_logged_ = 0; // of those that had been counted, but for the other limit
     std::optional<policy::OwnRules> rules_;
     std::map<uid_t, Asker> askers_;
     std::optional<SlowCalls> calls_; // last, so that it ends first

@@ -29,6 +29,7 @@ struct Fixture {
     DescriptorRange range{512};
     bool lets_tools_in = true;
     std::vector<std::string> visits; // of tools
+    pid_t visitors_pid = 0;
 
     explicit Fixture(GuardLimits limits = {}) {
         loop = EventLoop::create([](const std::string &) { std::abort(); }).value();
@@ -70,6 +71,7 @@ struct Fixture {
         names.tool_came = [this](const ToolVisitor &visitor, const ToolConnection &connection) {
             assert_true(connection.is_here() && connection.unsent() == 0);
             visits.push_back(fmt::format("'{}' {} from '{}'", visitor.nspace, visitor.rank, visitor.origin.from));
+            visitors_pid = visitor.pid();
         };
         auto on_broken = [this](Error why) {
             broken = why.text;
@@ -262,7 +264,7 @@ void a_stranger_gets_no_byte(void **) {
 UniqueFd relayed(Fixture &f, const std::string &message) {
     int ends[2];
     assert_int_equal(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    f.guard->admit_relayed(UniqueFd(ends[1]), {"10.1.2.3", {}});
+    f.guard->admit_relayed(UniqueFd(ends[1]), {"10.1.2.3", {}}, 4321);
     Fixture::say(UniqueFd(::dup(ends[0])), message);
     return UniqueFd(ends[0]);
 }
@@ -276,7 +278,8 @@ void a_relayed_tool_is_judged_as_one_of_another_host(void **) {
     f.library_takes();
     assert_int_equal(f.visits.size(), 1);
     assert_string_equal(f.visits[0].c_str(), "'' 0 from '10.1.2.3'");
-    text = own_hello(); // a process of the job is on its own host
+    assert_int_equal(f.visitors_pid, 4321); // as the desk says
+    text = own_hello();                     // a process of the job is on its own host
     UniqueFd client = relayed(f, text.message());
     assert_true(f.until([&] { return Fixture::at_end(client); }));
     assert_false(f.library_has_one());

@@ -1,8 +1,8 @@
 // Who waits at the gate for what: the rules, the desk, the limits of one user and of all.
 #include "server-glue/gate/tool_gate.h"
 #include "common/base/fd_pair.h"
+#include "common/base/user_lines.h"
 #include "server-glue/gate/desk_channel.h"
-#include "server-glue/gate/user_lines.h"
 
 #include "test/unit/check.h"
 

@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -117,6 +119,51 @@ void of_two_hosts_the_lesser_rights_count(void **) {
     assert_true(may(policy::Action::control, "10.0.0.1", "10.0.0.1"));
 }
 
+struct LogText {
+    int fd = ::memfd_create("log", MFD_CLOEXEC);
+    ~LogText() { ::close(fd); }
+    std::string text() const {
+        std::string out(1u << 20, '\0');
+        auto got = ::pread(fd, out.data(), out.size(), 0);
+        out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        return out;
+    }
+    std::size_t times(std::string_view what) const {
+        std::size_t count = 0;
+        const std::string all = text();
+        for (auto at = all.find(what); at != all.npos; at = all.find(what, at + 1))
+            ++count;
+        return count;
+    }
+};
+
+void who_asks_without_end_hides_nobody(void **) {
+    Fixture f;
+    LogText written;
+    Log log(written.fd, LogLevel::warning, "tool_rights");
+    f.settings.tools_policy = {{"allow observe by anyone to jobs of themselves from here", "FILE:1"},
+                               {"deny control by anyone to jobs of anyone from here", "FILE:2"}};
+    ToolRights rights(*f.loop, log, f.settings);
+    const ToolRights::Question one{policy::Action::control, {}, 11, "12"}, other{policy::Action::control, {}, 22, "12"},
+        looks{policy::Action::observe, {}, 33, "12"};
+    f.decided(rights, one);
+    for (int i = 0; i < 100; ++i)
+        assert_false(rights.may(one));
+    assert_int_equal(written.times("pid 11"), 20);
+    assert_false(rights.may(other));
+    assert_int_equal(written.times("pid 22"), 1);
+    assert_int_equal(written.times("FILE:2"), 21);
+    assert_true(rights.may(looks)); // at this level it is in nobody's way
+    assert_int_equal(written.times("pid 33"), 0);
+    log.note_file();
+    log.set_level(LogLevel::error); // as a user may set it
+    assert_true(rights.may(looks));
+    assert_int_equal(written.times("allowed"), 1);
+    for (pid_t pid = 100; pid < 2000; ++pid) // one that is another process each time
+        assert_false(rights.may({policy::Action::control, {}, pid, "12"}));
+    assert_int_equal(written.times("\n"), 600);
+}
+
 } // namespace
 
 int main() {
@@ -125,6 +172,7 @@ int main() {
         cmocka_unit_test(a_user_who_is_not_known_gets_nothing),
         cmocka_unit_test(rules_that_cannot_be_read_are_read_again),
         cmocka_unit_test(of_two_hosts_the_lesser_rights_count),
+        cmocka_unit_test(who_asks_without_end_hides_nobody),
     };
     return cmocka_run_group_tests_name("rights of tools", tests, nullptr, nullptr);
 }

@@ -496,6 +496,8 @@ void a_pull_ends_whatever_is_said_with_it(void **) {
                      PMIX_OPERATION_SUCCEEDED);
     assert_int_equal(module().iof_pull(nullptr, 0, &infos[1], 1, PMIX_FWD_STDOUT_CHANNEL, on_status, &request),
                      PMIX_ERR_BAD_PARAM);
+    assert_int_equal(module().iof_pull(&all, 1, &infos[1], 1, PMIX_FWD_STDDIAG_CHANNEL, on_status, &request),
+                     PMIX_ERR_NOT_SUPPORTED); // no process has one
     f.through();
     assert_int_equal(ends, 1);
     assert_int_equal(pulls, 1);
