@@ -34,7 +34,8 @@ StarterCommand starter_command() {
             {"--input=none", "--job-name=pmixhost-launcher"},
             "SLURM_JOB_ID",
             {"--overlap", "--nodes=1", "--ntasks=1"},
-            {"sleep", "infinity"}};
+            {"sleep", "infinity"},
+            {"SLURM_LABELIO", "1"}};
 }
 
 } // namespace pmixhost::slurm

@@ -62,6 +62,7 @@ void settings_are_judged(void **) {
     auto config = parse_controller_config(text);
     for (const auto &one : findings_of_settings(config, settings))
         assert_true(one.level == Level::ok && one.cure.empty());
+    assert_non_null(std::strstr(of(findings_of_settings(config, settings), "task plugins").text.c_str(), "not bound"));
     config.values["ProctrackType"] = "proctrack/pgid";
     config.values["SrunPortRange"] = "60001-60100";
     config.values["AuthInfo"] = "socket=/run/munge/other";

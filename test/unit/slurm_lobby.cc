@@ -57,7 +57,16 @@ struct FakeSlurm {
         return !is_away;
     }
 };
-FakeSlurm *ctld = nullptr;
+
+// A thread that asks may outlive the test that it asks for, and what it asks with it.
+struct {
+    std::mutex mutex;
+    std::shared_ptr<FakeSlurm> slurm;
+} now_asked;
+std::shared_ptr<FakeSlurm> ctld() {
+    std::lock_guard lock(now_asked.mutex);
+    return now_asked.slurm;
+}
 
 using JobArgument = decltype(job_argument(1));
 std::uint32_t number_of(std::uint32_t number) {
@@ -73,11 +82,12 @@ char one_host[] = "n3";
 #define REPLACES extern "C" __attribute__((visibility("default")))
 
 REPLACES int slurm_load_ctl_conf(time_t, slurm_conf_t **conf) {
+    auto asked = ctld();
     {
-        std::lock_guard lock(ctld->mutex);
-        ++ctld->configurations;
+        std::lock_guard lock(asked->mutex);
+        ++asked->configurations;
     }
-    if (!ctld->answers())
+    if (!asked->answers())
         return SLURM_ERROR;
     *conf = static_cast<slurm_conf_t *>(calloc(1, sizeof **conf));
     return SLURM_SUCCESS;
@@ -86,11 +96,12 @@ REPLACES void slurm_free_ctl_conf(slurm_conf_t *conf) {
     free(conf);
 }
 REPLACES int slurm_load_job(job_info_msg_t **out, JobArgument argument, std::uint16_t) {
-    if (!ctld->answers())
+    auto asked = ctld();
+    if (!asked->answers())
         return SLURM_ERROR;
-    std::lock_guard lock(ctld->mutex);
-    auto job = ctld->jobs.find(number_of(argument));
-    if (job == ctld->jobs.end()) {
+    std::lock_guard lock(asked->mutex);
+    auto job = asked->jobs.find(number_of(argument));
+    if (job == asked->jobs.end()) {
         errno = ESLURM_INVALID_JOB_ID;
         return SLURM_ERROR;
     }
@@ -111,26 +122,28 @@ REPLACES void slurm_free_job_info_msg(job_info_msg_t *jobs) {
     free(jobs);
 }
 REPLACES int slurm_allocate_resources(job_desc_msg_t *, resource_allocation_response_msg_t **out) {
-    if (!ctld->answers())
+    auto asked = ctld();
+    if (!asked->answers())
         return SLURM_ERROR;
-    std::lock_guard lock(ctld->mutex);
+    std::lock_guard lock(asked->mutex);
     *out = static_cast<resource_allocation_response_msg_t *>(calloc(1, sizeof **out));
     job_number(**out) = 77;
-    ctld->jobs[77] = {JOB_PENDING, ::geteuid()};
+    asked->jobs[77] = {JOB_PENDING, ::geteuid()};
     return SLURM_SUCCESS;
 }
 REPLACES void slurm_free_resource_allocation_response_msg(resource_allocation_response_msg_t *message) {
     free(message);
 }
 REPLACES int slurm_kill_job(JobArgument argument, std::uint16_t, std::uint16_t) {
-    if (!ctld->answers())
+    auto asked = ctld();
+    if (!asked->answers())
         return SLURM_ERROR;
-    std::lock_guard lock(ctld->mutex);
-    if (ctld->jobs.erase(number_of(argument)) == 0) {
+    std::lock_guard lock(asked->mutex);
+    if (asked->jobs.erase(number_of(argument)) == 0) {
         errno = ESLURM_INVALID_JOB_ID;
         return SLURM_ERROR;
     }
-    ctld->killed.insert(number_of(argument));
+    asked->killed.insert(number_of(argument));
     return SLURM_SUCCESS;
 }
 
@@ -150,7 +163,7 @@ struct Listener final : BackendListener {
 };
 
 struct World {
-    FakeSlurm slurm;
+    std::shared_ptr<FakeSlurm> slurm = std::make_shared<FakeSlurm>();
     std::string directory;
     std::unique_ptr<EventLoop> loop;
     Log log{2, LogLevel::error, "test"};
@@ -167,7 +180,10 @@ struct World {
     std::unique_ptr<RmBackend> lobby;
 
     World() {
-        ctld = &slurm;
+        {
+            std::lock_guard lock(now_asked.mutex);
+            now_asked.slurm = slurm;
+        }
         ::signal(SIGCHLD, SIG_IGN);
         char name[] = "/tmp/pmixhost-lobby.XXXXXX";
         directory = mkdtemp(name);
@@ -230,25 +246,25 @@ struct World {
     }
     void start() { assert_true(lobby->start(listener).ok()); }
     void hang() {
-        std::lock_guard lock(slurm.mutex);
-        slurm.hangs = std::make_shared<OneTimeGate>();
+        std::lock_guard lock(slurm->mutex);
+        slurm->hangs = std::make_shared<OneTimeGate>();
     }
     void open_slurm() {
-        std::lock_guard lock(slurm.mutex);
-        if (auto gate = std::exchange(slurm.hangs, nullptr))
+        std::lock_guard lock(slurm->mutex);
+        if (auto gate = std::exchange(slurm->hangs, nullptr))
             gate->open();
     }
     void set_away(bool away) {
-        std::lock_guard lock(slurm.mutex);
-        slurm.is_away = away;
+        std::lock_guard lock(slurm->mutex);
+        slurm->is_away = away;
     }
     void set_job(std::uint32_t number, std::uint32_t state, uid_t user = ::geteuid()) {
-        std::lock_guard lock(slurm.mutex);
-        slurm.jobs[number] = {state, user};
+        std::lock_guard lock(slurm->mutex);
+        slurm->jobs[number] = {state, user};
     }
     bool was_killed(std::uint32_t number) {
-        std::lock_guard lock(slurm.mutex);
-        return slurm.killed.contains(number);
+        std::lock_guard lock(slurm->mutex);
+        return slurm->killed.contains(number);
     }
     std::vector<std::string> lines_of(const char *file) const {
         std::ifstream in(directory + "/" + file);
@@ -421,8 +437,8 @@ void who_leaves_while_slurm_hangs_hears_nothing_more(void **) {
     world.lobby->stop();
     world.open_slurm();
     world.until([&] {
-        std::lock_guard lock(world.slurm.mutex);
-        return world.slurm.configurations == 1;
+        std::lock_guard lock(world.slurm->mutex);
+        return world.slurm->configurations == 1;
     });
     for (int i = 0; i < 100; ++i) // longer than it looks again
         run_until(*world.loop, [] { return true; });
@@ -464,13 +480,13 @@ void a_slurmctld_that_was_away_is_asked_again(void **) {
     world.has_session("");
     world.enter("7");
     world.until([&] {
-        std::lock_guard lock(world.slurm.mutex);
-        return world.slurm.configurations == 1;
+        std::lock_guard lock(world.slurm->mutex);
+        return world.slurm->configurations == 1;
     });
     auto session = world.reach(CentralRole::session, "x");
     world.set_away(false);
     assert_true(world.reached(session).ok());
-    assert_true(world.slurm.configurations <= 4); // not as often as it looks
+    assert_true(world.slurm->configurations <= 4); // not as often as it looks
 }
 
 void each_allocation_has_one_srun_for_its_session(void **) {

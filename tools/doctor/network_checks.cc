@@ -96,8 +96,8 @@ Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optio
                      "tells who has them)");
     if (free < 4)
         return doubtful("ports", text,
-                        "each step on this host takes one, and an allocation up to two more: widen "
-                        "transport.ports in pmixhost.conf");
+                        "each step on this host takes one, and each command or tool that looks at a job elsewhere: "
+                        "widen transport.ports in pmixhost.conf");
     if (kernels && kernels->gives(ports))
         return doubtful("ports",
                         fmt::format("transport.ports {} lies in the ports that the kernel gives to anybody ({}-{})",

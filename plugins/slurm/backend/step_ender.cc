@@ -60,11 +60,14 @@ void StepEnder::on_tried(Result<Tried> tried) {
 }
 
 void StepEnder::try_later() {
+    if (leaves_)
+        return;
     again_ = loop_.after(pause_, [this] { attempt(); });
     pause_ = std::min(2 * pause_, calls_.longest_pause);
 }
 
 bool StepEnder::finish(Duration limit) {
+    leaves_ = true;
     again_.reset();
     return worker_.finish(limit);
 }

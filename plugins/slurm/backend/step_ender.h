@@ -49,7 +49,7 @@ class StepEnder {
     Calls calls_;
     std::optional<StepEnd> end_;
     std::vector<std::function<void(Result<void>)>> askers_; // of the attempt that runs
-    bool runs_ = false;
+    bool runs_ = false, leaves_ = false;
     bool heard_ = false;                               // by srun
     bool told_unheard_ = false, told_failure_ = false; // the log
     bool taken_ = false;                               // Slurm has taken the order once

@@ -70,8 +70,9 @@ Findings findings_of_settings(const ControllerConfig &config, const Settings &se
                                "ProctrackType=proctrack/cgroup in slurm.conf, then restart the slurmds"));
     else
         all.push_back(fine("proctrack", tracks.empty() ? "not told" : tracks));
+    bool binds_none = binds.empty() || binds == "task/none"; // which a site may want
     all.push_back(
-        fine("task plugins", binds.empty() || binds == "task/none" ? "none: tasks are not bound to CPUs" : binds));
+        fine("task plugins", binds_none ? "none: tasks are not bound to CPUs (TaskPlugin in slurm.conf)" : binds));
     all.push_back(fine("default", usual == "pmixhost" ? "MpiDefault=pmixhost: srun uses it"
                                                       : "srun --mpi=pmixhost (MpiDefault is " +
                                                             (usual.empty() ? std::string("none") : usual) + ")"));

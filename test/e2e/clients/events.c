@@ -470,8 +470,12 @@ static void down(const char *host, bool kills) {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
     register_for(NULL, 0, on_any);
     register_for(&code, 1, on_report);
-    fence();
     bool doomed = is_on_host(me.rank, host);
+    if (doomed && kills)
+        fence_with(NULL, 0, 0,
+                   0); /* another one may have ended their server before this one hears that all are there */
+    else
+        fence();
     say("there %u", me.rank);
     if (doomed && kills)
         kill(getppid(), SIGKILL);

@@ -7,6 +7,10 @@
  *   query_host rights ALLOWED      what tools may do: these (joined by commas), and nothing else
  *   query_host qualifiers          which qualifiers a key has; what is wrong is refused
  *   query_host servers             the servers of this host that a tool may find
+ * What some libraries make of a question by themselves (contrib/doc/decisions/libpmix.md, "Queries"); any answer will
+ * do:
+ *   query_host rank_alone          PMIX_RANK as a qualifier, without PMIX_NSPACE
+ *   query_host own_attributes      the functions of the client's own library
  */
 #include "queries.h"
 
@@ -366,6 +370,18 @@ static void look_at_servers(void) {
         fail("%s is not among %zu servers", own, nresults);
 }
 
+static void ask_for_anything(const char *key, const char *qualifier, const void *value, pmix_data_type_t type) {
+    const char *keys[] = {key, NULL};
+    pmix_info_t info, *found = NULL;
+    size_t n = 0;
+    PMIX_INFO_LOAD(&info, qualifier, value, type);
+    pmix_query_t query = {.keys = (char **)keys, .qualifiers = &info, .nqual = 1};
+    watch(5);
+    me.doing = "PMIx_Query_info";
+    say("answered: %s", status_name(PMIx_Query_info(&query, 1, &found, &n)));
+    watch(60);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "support", *how = argc > 2 ? argv[2] : "";
     begin(60);
@@ -383,6 +399,10 @@ int main(int argc, char **argv) {
         look_at_qualifiers();
     else if (!strcmp(what, "servers"))
         look_at_servers();
+    else if (!strcmp(what, "rank_alone"))
+        ask_for_anything(PMIX_QUERY_PROC_TABLE, PMIX_RANK, &me.rank, PMIX_PROC_RANK);
+    else if (!strcmp(what, "own_attributes"))
+        ask_for_anything(PMIX_QUERY_ATTRIBUTE_SUPPORT, PMIX_CLIENT_FUNCTIONS, NULL, PMIX_STRING);
     else
         fail("what is '%s'?", what);
     fence();
