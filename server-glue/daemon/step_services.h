@@ -19,6 +19,7 @@
 #include "server-glue/publish/step_publish.h"
 #include "server-glue/query/step_queries.h"
 #include "server-glue/security/credential_service.h"
+#include "server-glue/spawn/lost_children.h"
 #include "server-glue/spawn/spawn_places.h"
 #include "server-glue/spawn/step_spawn.h"
 #include "server-glue/step/session_link.h"
@@ -55,6 +56,9 @@ struct StepServices {
           children_ends(context, children), spawn_places(context, tool_children),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends,
                 spawn_places),
+          lost_children(
+              context, children,
+              [this](const Bytes &nspace, std::optional<int> code) { spawn.on_lost_child_ended(nspace, code); }),
           log(context), abort(context, groups, events, log.texts()), credentials(context),
           iof(context, tools, events, children_io), output_copies(context), debug(context, events),
           job_end(context, events), parent_news(context, events) {}
@@ -82,6 +86,7 @@ struct StepServices {
     ChildrenEnds children_ends;
     SpawnPlaces spawn_places;
     StepSpawn spawn;
+    LostChildren lost_children;
     StepLog log;
     StepAbort abort;
     CredentialService credentials;

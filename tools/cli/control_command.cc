@@ -4,6 +4,7 @@
 #include "tools/terminal/rank_list.h"
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
+#include "tools/view/failed_call.h"
 #include "tools/view/run_by_owner.h"
 #include "tools/view/tool_process.h"
 
@@ -67,8 +68,8 @@ std::string carry_out(const Order &order) {
     pmix_status_t status = PMIx_Job_control(targets.data(), targets.size(), &directive, 1, &results, &count);
     if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
         return {};
-    return status == PMIX_ERR_NOT_FOUND ? std::string("!there is no such process (any more)")
-                                        : fmt::format("!PMIx_Job_control: {}", PMIx_Error_string(status));
+    return status == PMIX_ERR_NOT_FOUND ? std::string("!there is no such process (any more); next: pmixhost ps JOB")
+                                        : failed_call("PMIx_Job_control", status, "control");
 }
 
 int complain(int code, const Verb &verb, const std::string &text) {
@@ -115,7 +116,9 @@ int control_command(const Verb &verb, const Words &words) {
         order.ranks = std::move(*parsed);
     }
     if (given && given->count() > 0 && (order.signal = signal_of(signal)) == 0)
-        return complain(exit_usage, verb, fmt::format("there is no signal '{}'", printable(signal)));
+        return complain(exit_usage, verb,
+                        fmt::format("there is no signal '{}'; allowed: numbers, and names as `kill -l` has them",
+                                    printable(signal)));
     AskedRun run{verb.name, {fmt::format("--timeout={}", patience)}};
     if (!ranks.empty())
         run.words.push_back("--ranks=" + ranks);

@@ -4,6 +4,7 @@
 #include "tools/cli/parse.h"
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
+#include "tools/view/failed_call.h"
 #include "tools/view/run_by_owner.h"
 #include "tools/view/tool_process.h"
 #include "tools/view/value_text.h"
@@ -56,7 +57,7 @@ std::string get(const std::string &job, pmix_rank_t rank, const std::string &nam
         return status == PMIX_ERR_NOT_FOUND
                    ? std::string("!there is no such key; next: only what was posted (PMIx_Put and "
                                  "PMIx_Commit), and what the host says of a process, is there")
-                   : fmt::format("!PMIx_Get: {}", PMIx_Error_string(status));
+                   : failed_call("PMIx_Get", status, "observe");
     return found(value ? value_text(*value) : std::string());
 }
 
@@ -73,7 +74,7 @@ std::string look_up(const std::string &name, int seconds, bool wait) {
     if (pmix_status_t status = PMIx_Lookup(&data, 1, directives, count); status != PMIX_SUCCESS)
         return status == PMIX_ERR_NOT_FOUND
                    ? std::string("!nobody has published it; next: --wait waits until somebody has")
-                   : fmt::format("!PMIx_Lookup: {}", PMIx_Error_string(status));
+                   : failed_call("PMIx_Lookup", status, "observe");
     return found(value_text(data.value));
 }
 
@@ -87,11 +88,9 @@ std::string publish(const std::string &name, const std::string &text, int second
     if (status == PMIX_ERR_DUPLICATE_KEY)
         return "!it is published already; next: `pmixhost lookup` shows what is there, and `pmixhost unpublish` takes "
                "back what the command has published";
-    if (status == PMIX_ERR_NO_PERMISSIONS)
-        return "!the rules for tools refuse it; next: `pmixhost policy explain --action control` shows which one does";
     if (status == PMIX_ERR_OUT_OF_RESOURCE)
         return "!there is no room for it; next: publish.max_bytes says how much the jobs of an allocation may publish";
-    return status == PMIX_SUCCESS ? std::string() : fmt::format("!PMIx_Publish: {}", PMIx_Error_string(status));
+    return status == PMIX_SUCCESS ? std::string() : failed_call("PMIx_Publish", status, "control");
 }
 
 std::string unpublish(const std::string &name, int seconds) {
@@ -102,9 +101,7 @@ std::string unpublish(const std::string &name, int seconds) {
     if (status == PMIX_ERR_NOT_FOUND)
         return "!`pmixhost publish` has not published it, or it is gone; next: what a process has published, that "
                "process takes back";
-    if (status == PMIX_ERR_NO_PERMISSIONS)
-        return "!the rules for tools refuse it; next: `pmixhost policy explain --action control` shows which one does";
-    return status == PMIX_SUCCESS ? std::string() : fmt::format("!PMIx_Unpublish: {}", PMIx_Error_string(status));
+    return status == PMIX_SUCCESS ? std::string() : failed_call("PMIx_Unpublish", status, "control");
 }
 
 // A key of PMIx' own is no name of data: the library and the host take it for an attribute.

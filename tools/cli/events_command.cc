@@ -123,7 +123,8 @@ class Following {
         bool late = Clock::now() >= one.deadline;
         if (!one.ready) {
             if (late) {
-                complain(one.server.job, fmt::format("it does not answer within {} s", tool_connects_in.count()));
+                complain(one.server.job, fmt::format("it does not answer within {} s; next: pmixhost doctor --job JOB",
+                                                     tool_connects_in.count()));
                 one.ended = true;
             }
         } else if (!one.gone && (has_gone(one.server.server.pid) || (one.desk && !one.desk->serves()))) {

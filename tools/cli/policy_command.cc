@@ -317,6 +317,7 @@ Result<Account> account_of_owner(const std::string &owner, const std::string &jo
         return policy::find_account(owner);
     if (job.empty())
         return asker;
+    ProgressLine progress("asking whose job that is");
     auto uid = owner_of(job, owner_patience);
     if (!uid)
         return error(ErrorKind::not_found, "whose job {} is: {}; next: say it with --owner", printable(job),

@@ -80,8 +80,11 @@ struct Gathered {
     std::optional<Desk> runs_it; // of another user, which lists the one job in our place
 };
 
-// `everywhere`: all jobs, and `names` is empty; else null. `run`: see Desk::visit(). `stop`: see StopAsking.
-Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience,
+using Desks = std::map<std::string, Desk>; // by what was asked for
+
+// `everywhere`: all jobs, and `names` is empty; else null. `desks`: by which jobs elsewhere are reached, those of the
+// last time where they still serve. `run`: see Desk::visit(). `stop`: see StopAsking.
+Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience, Desks &desks,
                 const AskedRun *run = nullptr, const StopAsking &stop = {}) {
     Gathered gathered;
     auto complain = [&gathered](const std::string &job, const std::string &why) {
@@ -89,9 +92,11 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
     };
     auto all = servers_here();
     Servers servers;
-    std::vector<Desk> desks; // as long as their servers are asked
+    std::erase_if(desks, [](const auto &entry) { return !entry.second.serves(); });
     for (const auto &name : names) {
         auto meant = servers_of(all, name);
+        if (auto known = desks.find(name); meant.empty() && known != desks.end())
+            meant.push_back(known->second.server());
         if (meant.empty()) {
             auto desk = Desk::reach(name, patience, run, stop);
             if (!desk) {
@@ -103,7 +108,7 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
                 return gathered;
             }
             meant.push_back(desk->server());
-            desks.push_back(std::move(*desk));
+            desks.emplace(name, std::move(*desk));
         }
         for (auto &one : meant)
             servers.emplace(one.job, one);
@@ -185,9 +190,10 @@ int watch(const std::vector<std::string> &names, AllJobs *everywhere, std::chron
         std::signal(signal, SIG_IGN);
     OtherScreen screen;
     bool is_seen = true;
+    Desks desks;
     while (!was_interrupted() && is_seen) {
         auto next = std::chrono::steady_clock::now() + interval;
-        auto gathered = gather(names, everywhere, patience, nullptr, was_interrupted);
+        auto gathered = gather(names, everywhere, patience, desks, nullptr, was_interrupted);
         is_seen = was_interrupted() || draw(gathered);
         for (;;) {
             auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now()).count();
@@ -232,7 +238,8 @@ int ps_command(const Words &words) {
     if (json)
         run.words.emplace_back("--json");
     std::optional<ProgressLine> progress("waiting for the jobs");
-    Gathered gathered = gather(names, reach, std::chrono::seconds(patience), names.size() == 1 ? &run : nullptr);
+    Desks desks; // as long as their servers are asked
+    Gathered gathered = gather(names, reach, std::chrono::seconds(patience), desks, names.size() == 1 ? &run : nullptr);
     progress.reset();
     if (gathered.runs_it)
         return show_run(std::move(*gathered.runs_it));

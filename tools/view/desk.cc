@@ -34,7 +34,7 @@ Result<std::string> first_word(int fd, Clock::time_point deadline, const StopAsk
     for (;;) {
         auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
         if (left <= 0 || (stop && stop()))
-            return error(ErrorKind::timeout, "it was not reached in time");
+            return error(ErrorKind::timeout, "it was not reached in time; next: pmixhost doctor");
         pollfd poll{fd, POLLIN, 0};
         int ready = ::poll(&poll, 1, static_cast<int>(stop ? std::min<long long>(left, 100) : left));
         if (ready < 0 && errno != EINTR)
@@ -45,7 +45,7 @@ Result<std::string> first_word(int fd, Clock::time_point deadline, const StopAsk
         ssize_t there = ::recv(fd, bytes, sizeof bytes, 0);
         if (there > 0)
             return std::string(bytes, static_cast<std::size_t>(there));
-        return error(ErrorKind::system, "the desk has ended without a word");
+        return error(ErrorKind::system, "the desk has ended without a word; next: pmixhost doctor");
     }
 }
 
@@ -148,6 +148,14 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience, c
     return desk;
 }
 
+Error not_for_others(const std::string &job) {
+    return error(
+        ErrorKind::denied,
+        "job {0}: debuggers are a step of the job, which the resource manager starts for its user alone; next: "
+        "as that user, pmixhost debug --attach {0} or pmixhost stacks {0}",
+        printable(job));
+}
+
 Result<void> Desk::read_server() {
     auto server = server_of_file(directory_.path() + "/" + desk_file);
     if (!server)
@@ -164,8 +172,10 @@ Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::secon
     if (!config)
         return config.failure();
     if (config->settings.gate_door.empty())
-        return error(ErrorKind::unsupported, "it is a job of uid {}, and gate.door is empty in {}", owner,
-                     default_config_path());
+        return error(ErrorKind::unsupported,
+                     "it is a job of uid {}, and gate.door is empty in {}; next: who may do something with "
+                     "jobs of others comes by the gate (pmixhost-gate(8))",
+                     owner, default_config_path());
     auto knocked = knock(gate_door_path(config->settings.gate_door), patience);
     if (!knocked)
         return error(ErrorKind::unsupported,
@@ -250,14 +260,20 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
 Result<FoundServer> await_server(const std::string &name, std::chrono::seconds patience, std::chrono::seconds wait,
                                  const std::function<bool()> &stop, const AskedRun *run) {
     for (auto until = Clock::now() + wait;;) {
-        auto found = find_server(name, patience, run, stop);
+        std::optional<AskedRun> asked;
+        if (run) { // the desk may be there before the job is
+            asked = *run;
+            if (auto left = std::chrono::ceil<std::chrono::seconds>(until - Clock::now()); left.count() > 0)
+                asked->words.push_back(fmt::format("--wait={}", left.count()));
+        }
+        auto found = find_server(name, patience, asked ? &*asked : nullptr, stop);
         if (found || Clock::now() >= until || stop())
             return found;
         auto kind = found.failure().kind;
         if (kind != ErrorKind::not_found && kind != ErrorKind::unsupported && kind != ErrorKind::unreachable &&
             kind != ErrorKind::timeout)
             return found;
-        ::poll(nullptr, 0, 2000);
+        ::poll(nullptr, 0, 4000); // a gate lets one user in some 20 times a minute
     }
 }
 

@@ -69,9 +69,13 @@ struct FoundServer {
 // `run`: see Desk::visit().
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience, const AskedRun *run = nullptr,
                                 const StopAsking &stop = {});
-// The same for a job that may not have begun: looks again every two seconds for as long as `wait` while it is not
-// there, is not served, or is not reached; until `stop` says so, which a signal may make it.
+// The same for a job that may not have begun: looks again every four seconds for as long as `wait` while it is not
+// there, is not served, or is not reached; until `stop` says so, which a signal may make it. `run` is given what is
+// left of that time, as its option --wait.
 Result<FoundServer> await_server(const std::string &name, std::chrono::seconds patience, std::chrono::seconds wait,
                                  const std::function<bool()> &stop, const AskedRun *run = nullptr);
+
+// Why no debugger goes to a job that is reached by another user's desk, whatever the rules say.
+Error not_for_others(const std::string &job);
 
 } // namespace pmixhost

@@ -1,6 +1,7 @@
 // See process_list.h.
 #include "tools/view/process_list.h"
 
+#include "common/text/printable.h"
 #include "common/text/take_until.h"
 #include "tools/view/tool_process.h"
 
@@ -12,14 +13,11 @@ namespace pmixhost {
 
 namespace {
 
+constexpr std::size_t longest_name = 4096;
+
 // What the asking process says of each.
 std::string line_of(const pmix_proc_info_t &process) {
-    auto plain = [](const char *text) {
-        std::string out(text ? text : "");
-        std::replace_if(
-            out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
-        return out;
-    };
+    auto plain = [](const char *text) { return one_line(text ? text : "", longest_name); };
     return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", process.proc.rank, static_cast<long>(process.pid),
                        plain(PMIx_Proc_state_string(process.state)), plain(process.hostname),
                        plain(process.executable_name), process.state == PMIX_PROC_STATE_PREPPED ? 1 : 0);

@@ -2,6 +2,7 @@
 #include "tools/view/server_list.h"
 
 #include "common/base/small_file.h"
+#include "common/rendezvous/server_names.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,8 +17,7 @@ namespace pmixhost {
 namespace {
 
 constexpr int max_depth = 4;
-constexpr std::size_t max_looked_at = 100'000;     // entries of directories
-constexpr std::string_view own_server = ".server"; // at the end of the namespaces of pmixhost's servers
+constexpr std::size_t max_looked_at = 100'000; // entries of directories
 
 bool is_own(const std::string &path, mode_t type) {
     struct stat entry {};
@@ -69,8 +69,8 @@ Result<ListedServer> server_of_file(const std::string &file) {
     if (!server)
         return server.failure();
     std::string job = server->nspace;
-    if (job.ends_with(own_server) && job.size() > own_server.size())
-        job.resize(job.size() - own_server.size());
+    if (job.ends_with(server_suffix) && job.size() > server_suffix.size())
+        job.resize(job.size() - server_suffix.size());
     return ListedServer{std::move(*server), std::move(job), file};
 }
 

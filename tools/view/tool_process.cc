@@ -156,11 +156,13 @@ Result<std::string> end_asking(Asking one, std::chrono::seconds patience) {
     while (::waitpid(one.pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!one.whole)
-        return error(ErrorKind::timeout, "it does not answer within {} s", patience.count());
+        return error(ErrorKind::timeout,
+                     "it does not answer within {} s; next: more time (--timeout), or pmixhost doctor --job JOB",
+                     patience.count());
     if (!one.answer.ends_with(end_mark))
-        return error(ErrorKind::system, "the process that asked came to grief ({} {})",
-                     WIFSIGNALED(status) ? "signal" : "exit code",
-                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        return error(
+            ErrorKind::system, "the process that asked came to grief ({} {}); next: once more, or pmixhost doctor",
+            WIFSIGNALED(status) ? "signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     one.answer.pop_back();
     if (one.answer.starts_with('!'))
         return error(ErrorKind::system, "{}", one.answer.substr(1));

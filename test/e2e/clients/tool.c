@@ -10,6 +10,7 @@
  *        table NS         "process RANK HOST PID" for each, by rank
  *        notify CODE NS   an event for all processes of NS; "end" is PMIX_EVENT_JOB_END
  *        doom CODE NS     likewise, and it says that the job is about to be ended
+ *        forge NS         says in its own name that the output of NS fails (PMIX_ERR_IOF_FAILURE)
  *        global CODE      an event of global range
  *        signal NUMBER NS
  *        abort [NS]       PMIx_Abort of nobody in particular, or of rank 1 of NS
@@ -17,6 +18,10 @@
  *        unpublish KEY
  *        find KEY         "found TEXT of NS RANK"
  *        spawn PROGRAM    one process: "spawned NS"
+ *        get KEY NS       of no rank in particular
+ *        log TEXT         to standard error
+ *        longer SECONDS   asks for more time of the allocation
+ *        push NS          a line for the standard input of all processes of NS, and waits until it is taken
  *        hear aborted, hear terminated, hear lost (the connection with the server)
  *                         "listens", then waits for one such event: "heard STATUS of NS RANK"
  *        hold FILE        "held", and then waits until FILE exists
@@ -88,6 +93,15 @@ static pmix_status_t notify(pmix_status_t code, const char *nspace, bool dooms) 
     return PMIx_Notify_event(code, &me.proc, nspace ? PMIX_RANGE_CUSTOM : PMIX_RANGE_GLOBAL, info, n, NULL, NULL);
 }
 
+static pmix_status_t forge_failure(const char *nspace) {
+    pmix_info_t info[2];
+    bool yes = true;
+    pmix_proc_t all = process(nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_AFFECTED_PROC, &all, PMIX_PROC);
+    PMIX_INFO_LOAD(&info[1], PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    return PMIx_Notify_event(PMIX_ERR_IOF_FAILURE, &me.proc, PMIX_RANGE_LOCAL, info, 2, NULL, NULL);
+}
+
 static pmix_status_t code_of(const char *word) {
     return !strcmp(word, "end") ? PMIX_EVENT_JOB_END : atoi(word);
 }
@@ -138,6 +152,35 @@ static pmix_status_t spawn(char *program) {
     if (rc == PMIX_SUCCESS)
         say("spawned %s", nspace);
     return rc;
+}
+
+static pmix_status_t get_of(const char *key, const char *nspace) {
+    pmix_proc_t any = process(nspace, PMIX_RANK_WILDCARD);
+    pmix_value_t *value = NULL;
+    pmix_status_t rc = PMIx_Get(&any, key, NULL, 0, &value);
+    if (rc == PMIX_SUCCESS)
+        PMIX_VALUE_RELEASE(value);
+    return rc;
+}
+
+static pmix_status_t write_log(const char *text) {
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_LOG_STDERR, text, PMIX_STRING);
+    return PMIx_Log(&info, 1, NULL, 0);
+}
+
+static pmix_status_t ask_for_time(uint32_t seconds) {
+    pmix_info_t info, *results = NULL;
+    size_t count = 0;
+    PMIX_INFO_LOAD(&info, PMIX_ALLOC_TIME, &seconds, PMIX_UINT32);
+    return PMIx_Allocation_request(PMIX_ALLOC_EXTEND, &info, 1, &results, &count);
+}
+
+static pmix_status_t push(const char *nspace) {
+    pmix_proc_t all = process(nspace, PMIX_RANK_WILDCARD);
+    char line[] = "a tool's\n";
+    pmix_byte_object_t bytes = {line, strlen(line)};
+    return PMIx_IOF_push(&all, 1, &bytes, NULL, 0, NULL, NULL);
 }
 
 static struct {
@@ -215,6 +258,8 @@ int main(int argc, char **argv) {
         } else if ((!strcmp(what, "notify") || !strcmp(what, "doom")) && word[1] && word[2]) {
             word += 2;
             did(what, notify(code_of(word[-1]), *word, !strcmp(what, "doom")));
+        } else if (!strcmp(what, "forge") && word[1]) {
+            did(what, forge_failure(*++word));
         } else if (!strcmp(what, "global") && word[1]) {
             did(what, notify(code_of(*++word), NULL, false));
         } else if (!strcmp(what, "signal") && word[1] && word[2]) {
@@ -233,6 +278,15 @@ int main(int argc, char **argv) {
             did(what, find(*++word));
         } else if (!strcmp(what, "spawn") && word[1]) {
             did(what, spawn(*++word));
+        } else if (!strcmp(what, "get") && word[1] && word[2]) {
+            word += 2;
+            did(what, get_of(word[-1], *word));
+        } else if (!strcmp(what, "log") && word[1]) {
+            did(what, write_log(*++word));
+        } else if (!strcmp(what, "longer") && word[1]) {
+            did(what, ask_for_time((uint32_t)atoi(*++word)));
+        } else if (!strcmp(what, "push") && word[1]) {
+            did(what, push(*++word));
         } else if (!strcmp(what, "hear") && word[1]) {
             word++;
             hear(!strcmp(*word, "aborted") ? PMIX_ERR_PROC_ABORTED

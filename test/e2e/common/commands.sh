@@ -175,7 +175,7 @@ ok "which is told" until_true 20 heard 'PMIX_ERR_PROC_ABORTED' "$events"
 victim=$(grep PMIX_ERR_PROC_ABORTED "$events" | head -n 1)
 output=$victim
 is "with whom it was" "$(field 'r["affected"]')" "['$nspace:3']"
-unlike "what was not asked for is not told" "$(cat "$events")" 7302
+unlike "what was not asked for is not told" "$(cat "$events")" '"code":7302'
 ask events --kind nothing
 like "a kind that there is not" "$status $output" "^2 pmixhost: error: --kind is 'nothing'; allowed: ended, aborted, host"
 ask events --kind aborted 999999.0
@@ -214,13 +214,32 @@ like "behind -- a program" "$(completes with 1 -- printe)" "printenv"
 is "a number is not guessed" "$(completes ps --timeout 1)" ""
 "$pmixhost" completion zsh >"$script.zsh"
 "$pmixhost" completion fish >"$script.fish"
-for shell in zsh fish; do
-    if [[ -n $(type -P "$shell") ]]; then
-        ok "$shell reads its script" "$shell" -n "$script.$shell"
-    else
-        skip "$shell reads its script" "there is no $shell"
-    fi
-done
+fish_completes() { HOME=$test_dir timeout 30 fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$script.fish" "pmixhost $*" | cut -f 1; }
+if [[ -n $(type -P fish) ]]; then
+    is "fish completes commands" "$(fish_completes se)" servers
+    is "options" "$(fish_completes ps --j)" --json
+    is "and what they take" "$(fish_completes policy explain --action obs)" observe
+else
+    skip "fish completes" "there is no fish"
+fi
+# In a terminal of its own, as its completion is a part of its line editor.
+zsh_completes() { # WHAT-IS-TYPED WHAT-COMES
+    mkdir -p "$test_dir/zsh"
+    cp "$script.zsh" "$test_dir/zsh/_pmixhost"
+    HOME=$test_dir TERM=xterm timeout 30 zsh -f -c 'zmodload zsh/zpty
+        zpty one zsh -f -i
+        zpty -w one "fpath=(${(q)1} \$fpath); autoload -U compinit; compinit -u -D; echo re\"\"ady"
+        zpty -r -m one said "*ready*"
+        zpty -n -w one "pmixhost $2"$'"'\\t'"'
+        zpty -r -m one said "*$3*"' - "$test_dir/zsh" "$1" "$2"
+}
+if [[ -n $(type -P zsh) ]]; then
+    ok "zsh completes commands" zsh_completes se servers
+    ok "options" zsh_completes "ps --js" --json
+    ok "and what they take" zsh_completes "policy explain --action obs" observe
+else
+    skip "zsh completes" "there is no zsh"
+fi
 "$pmixhost" completion csh >/dev/null 2>&1
 is "a shell that is not known" "$?" 2
 done_testing

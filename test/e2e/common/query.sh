@@ -69,6 +69,11 @@ fi
 client 1 1 query_host servers
 ok "the servers of this host are found" all_ok 1
 
+client 1 1 query_host rank_alone
+ok "a rank without its namespace is asked for" all_ok 1
+client 1 1 query_host own_attributes
+ok "a client asks for the functions of its own library" all_ok 1
+
 client 1 2 query_host rights observe,output,input,control,spawn,debug
 ok "a tool may do everything where there are no rules" all_ok 2
 configure '[tools]' 'policy = ["deny control,debug by anyone to jobs of anyone from anywhere"]'

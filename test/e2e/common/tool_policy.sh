@@ -85,7 +85,7 @@ is "nor abort" "$(grep -c -E '^(srun|pmixhost): error' "$out")" 0
 unlike "and what the tool notifies comes no further" "$(cat "$out")" 'heard 1 7201'
 is "no process was signalled" "$(grep -c ^signalled "$out")" 0
 logged "the log has what was allowed" "tools: allowed: uid $uid, pid [0-9]+, from this host: observe of job [^ ]+ of uid $uid"
-logged "and what was refused, by which line" "tools: refused: .*: control of job .*pmixhost.conf:5 \"deny control, spawn"
+logged "and what was refused, by which line" "tools: refused: uid $uid, pid [0-9]+, from this host: control of job .*pmixhost.conf:5 \"deny control, spawn"
 end_job
 
 under "nobody may look" 'policy = ["deny observe by anyone to jobs of anyone from anywhere"]'

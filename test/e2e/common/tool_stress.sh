@@ -107,12 +107,14 @@ comes_to() { # HOW PID
     return 1
 }
 goes_on() { # AFTER WHAT
-    unlike "$1: it was killed before it had its answer" "$(cat "$test_dir/victim")" '(table|signal|spawn|namespaces): '
+    unlike "$1: it was killed before it had its answer" "$(cat "$test_dir/victim")" '(table|signal|spawn|namespaces|find|publish|unpublish|abort|get|log|longer|push): '
     like "$1: another tool gets its answer" "$(tool table "$nspace")" 'table: PMIX_SUCCESS'
     ok "$1: nothing is left" nothing_left
 }
 # The server has stopped, so the request is there and its tool is gone when it goes on.
-for call in namespaces "table $nspace" "signal 10 $nspace" "spawn /bin/true" "notify 7204 $nspace" "hear terminated"; do
+for call in namespaces "table $nspace" "signal 10 $nspace" "spawn /bin/true" "notify 7204 $nspace" "hear terminated" \
+    "find no.such.key" "publish stress.key process" "unpublish no.such.key" abort "get pmix.job.size $nspace" "log text" \
+    "longer 60" "push $nspace"; do
     # shellcheck disable=SC2086 # words
     begin_tool $call || diag "$(cat "$test_dir/victim")"
     stop there "$daemon"
@@ -122,6 +124,8 @@ for call in namespaces "table $nspace" "signal 10 $nspace" "spawn /bin/true" "no
     there kill -CONT "$daemon"
     goes_on "${call% "$nspace"}"
 done
+unpublished() { [[ $(tool find stress.key) == *"find: PMIX_ERR_NOT_FOUND"* ]]; }
+ok "what a killed one has published is gone" until_true 10 unpublished
 # The other host has stopped, so the server waits for it.
 for call in "table $nspace" "signal 10 $nspace"; do
     # shellcheck disable=SC2086 # words

@@ -112,6 +112,23 @@ like "as is a signal that is none" "$(owner "$pmixhost" signal -s NONE "$job_id"
 like "pmixhost with the job's number" "$(owner "$pmixhost" with "$job_id" -- "$clients/tool" who)" "^tool $nspace\\.tool"
 # OpenPMIx' own: it takes nothing but one list of namespaces for an answer.
 like "OpenPMIx' pps lists the job" "$(owner "$pmixhost" with "$job_id" -- pps 2>&1 | grep ^Active)" "^Active nspaces: ([^ ]*,)?$nspace(,|\$)"
+of_openpmix() { owner "$pmixhost" with "$job_id" -- timeout -k 2 "$(patience "$what" 30)" "$@" 2>&1; } # for $what
+what="OpenPMIx' pps looks at --pid"
+is "$what" "$(of_openpmix pps | grep -c ^Active) $(of_openpmix pps --pid 1 | grep -c ^Active)" "1 0"
+owner "$pmixhost" publish "$job_id" tools.own "for its tools" >/dev/null
+what="OpenPMIx' plookup finds what is published"
+like "$what" "$(of_openpmix plookup tools.own)" 'for its tools'
+owner "$pmixhost" unpublish "$job_id" tools.own >/dev/null
+what="OpenPMIx' pquery asks what it is told"
+like "$what" "$(of_openpmix pquery PMIX_QUERY_NAMESPACES | grep -A 1 '^PMIX_QUERY_NAMESPACES')" "PMIX_QUERY_NAMESPACES.*$nspace"
+attributes=(--host all) event=(--event 7203) # newer ones have other options
+! pattrs --help 2>&1 | grep -q -e --host-fns || attributes=(--host-fns)
+pevent --help 2>&1 | grep -q -e '--event ' || event=(7203)
+what="OpenPMIx' pattrs lists what the host answers"
+like "$what" "$(of_openpmix pattrs "${attributes[@]}")" 'PMIx_Query'
+what="OpenPMIx' pevent tells every process"
+of_openpmix pevent --range namespace "${event[@]}" >"$test_dir/pevent"
+ok "$what" until_true "$(patience "$what" 10)" eval '(($(grep -c "^heard . 7203" "$out") == 4))'
 like "with the step's" "$(owner "$pmixhost" with "$step" -- "$clients/tool" who)" "^tool $nspace\\.tool"
 like "with the namespace, and a tool that names the server" \
     "$(owner "$pmixhost" with "$nspace" -- "$clients/tool" nspace "$nspace" who)" "^tool $nspace\\.tool"

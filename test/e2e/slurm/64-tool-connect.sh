@@ -43,6 +43,7 @@ like "a tool without a name gets one" "$(tool init nspace="$a")" "^init: PMIX_SU
 got=$(tool init unconnected=1 namespaces)
 like "PMIX_TOOL_DO_NOT_CONNECT: a tool without a server" "$got" 'init: PMIX_SUCCESS.*finalize: PMIX_SUCCESS'
 is "has nobody to ask" "$(asked "$got")" ""
+is "PMIx_tool_get_servers: nor has it a server" "$(listed "$(tool init unconnected=1 servers)")" ""
 got=$(tool within 12 init unconnected=1 attach nspace="$b" primary=1 namespaces)
 is "until it attaches to one" "$(asked "$got")" "$b "
 like "one that is not its primary server is not asked, and it is told so" \
@@ -62,6 +63,14 @@ is "PMIX_SERVER_NSPACE: of the server" "$(asked "$(tool init nspace="$b.server" 
 like "PMIX_SERVER_NSPACE: of none" "$(tool init nspace=nobody)" 'init: PMIX_ERR_(UNREACH|NOT_FOUND)'
 is "PMIX_SERVER_PIDINFO" "$(asked "$(tool init pid="$pid_a" namespaces)")" "$a "
 like "PMIX_SERVER_PIDINFO: of none" "$(tool init pid=99999999)" 'init: PMIX_ERR_(UNREACH|NOT_FOUND)'
+# Names that begin alike: those of our servers do not, those of jobs and processes may (decisions/tools.md).
+alike=$test_dir/alike
+mkdir -m 755 "$alike"
+for name in slurm.9.1.server slurm.9.1 12; do owner cat "${files[0]}" >"$alike/pmix.$host.tool.$name"; done
+for name in slurm.9.10.server slurm.9.10 123; do owner cat "${files[1]}" >"$alike/pmix.$host.tool.$name"; done
+is "PMIX_SERVER_NSPACE: of a server, beside one whose name begins alike" "$(asked "$(below "$alike" init nspace=slurm.9.1.server namespaces)")" "$a "
+is "PMIX_SERVER_NSPACE: of a job likewise" "$(asked "$(below "$alike" init nspace=slurm.9.1 namespaces)")" "$a "
+is "PMIX_SERVER_PIDINFO: of a process likewise" "$(asked "$(below "$alike" init pid=12 namespaces)")" "$a "
 is "PMIX_TOOL_ATTACHMENT_FILE" "$(asked "$(tool init attach="${files[1]}" namespaces)")" "$b "
 like "PMIX_TOOL_ATTACHMENT_FILE: that is not there" "$(tool init attach="$root/none")" 'init: PMIX_ERR_UNREACH'
 is "PMIX_SERVER_URI" "$(asked "$(tool init uri="$uri_a" namespaces)")" "$a "

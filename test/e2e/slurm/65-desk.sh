@@ -90,8 +90,23 @@ on_host head pkill -KILL -x sleep
 wait "$with_pid"
 is "and goes with it" "$(desks)" 0
 like "the log has who looked, and from where" "$(cat "$log")" \
-    "tools: allowed: uid 60001, from 10\\.99\\.[0-9.]+: observe of job [0-9.]+ of uid 60001"
+    "tools: allowed: uid 60001, pid [0-9]+, from 10\\.99\\.[0-9.]+: observe of job [0-9.]+ of uid 60001"
+like "a tool of OpenPMIx itself lists the job" "$(at_login "$pmixhost" with "$job" -- pps | grep ^Active)" "$nspace"
+attributes="--host all" # newer ones have another option
+! pattrs --help 2>&1 | grep -q -e --host-fns || attributes=--host-fns
+for tool in "pquery PMIX_QUERY_NAMESPACES" "pattrs $attributes"; do
+    what="OpenPMIx' ${tool%% *} works there"
+    # shellcheck disable=SC2086 # its words
+    like "$what" "$(at_login "$pmixhost" with "$job" -- timeout -k 2 "$(patience "$what" 30)" $tool)" "$nspace|PMIx_Query"
+done
+at_login "$pmixhost" events --kind aborted --json "$job" >"$test_dir/heard" &
+listener=$!
+ok "pmixhost events listens there" until_true 20 grep -q "listening to job $nspace" "$test_dir/heard"
+on_host "$(host_name 2)" pkill -KILL -x visited
+ok "and tells of a process of another host that is killed" until_true 20 \
+    grep -q "PMIX_ERR_PROC_ABORTED.*$nspace:1" "$test_dir/heard"
 end_job
+ok "and ends with the job" wait "$listener"
 like "a job that has ended is not reached" "$(through_desk who)" 'none was reached elsewhere'
 
 under "looking alone" 'policy = ["allow observe by anyone to jobs of themselves from 10.99.0.0/16"]'
