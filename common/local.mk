@@ -2,7 +2,7 @@
 include common/config.mk
 noinst_LTLIBRARIES += common/libcommon.la
 common_libcommon_files = \
-	common/base/rate_limit.h \
+	common/base/rate_limit.h common/base/user_lines.h \
 	common/base/line_writer.h common/base/line_writer.cc \
 	common/base/start_thread.h common/base/start_thread.cc \
 	common/base/bytes.h \
@@ -25,7 +25,7 @@ common_libcommon_files = \
 	common/peer/stranger_limits.h \
 	common/base/log.h common/base/log.cc \
 	common/job/process_set.h common/job/process_set.cc \
-	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/unserved_step.h common/rendezvous/rendezvous_files.cc \
+	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/server_names.h common/rendezvous/unserved_step.h common/rendezvous/rendezvous_files.cc \
 	common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/own_keys.h common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
 	common/job/rank_ranges.h common/job/rank_ranges.cc \
 	common/job/rank_runs.h common/job/rank_runs.cc \
@@ -36,7 +36,7 @@ common_libcommon_files = \
 	common/base/small_file.h common/base/small_file.cc \
 	common/start/spawn_channel.h common/start/spawn_channel.cc \
 	common/start/start_document.h common/start/start_document.cc \
-	common/text/printable.h common/text/take_until.h common/text/time_back.h \
+	common/text/printable.h common/text/roff.h common/text/roff.cc common/text/take_until.h common/text/time_back.h \
 	common/text/shell_words.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \

@@ -33,11 +33,10 @@ nodist_common_libcommon_la_SOURCES = jumbo/common-config.cc jumbo/common-transpo
 nodist_server_glue_libglue_la_SOURCES = jumbo/glue-daemon.cc jumbo/glue-library.cc jumbo/glue-upcalls.cc \
 	jumbo/glue-spawn.cc jumbo/glue-collective.cc jumbo/glue-events.cc jumbo/glue-query.cc jumbo/glue-rest.cc
 nodist_server_glue_libevidence_la_SOURCES = jumbo/evidence.cc
-nodist_tools_librun_la_SOURCES = jumbo/librun.cc
-# Both read a command line, which is what costs; as a library it is for tests.
+nodist_server_glue_libindirect_la_SOURCES = jumbo/indirect.cc
+nodist_server_glue_libgate_la_SOURCES = jumbo/gate.cc
+nodist_tools_libtools_la_SOURCES = jumbo/tools.cc
 nodist_tools_pmixhost_SOURCES = jumbo/pmixhost.cc
-tools_pmixhost_LDADD = common/libcommon.la $(PMIX_LIBS) $(LIBEDIT_LIBS)
-check_LTLIBRARIES += tools/librun.la
 test_bench_bench_launch_SOURCES = $(test_bench_bench_launch_files)
 nodist_test_bench_bench_launch_SOURCES = jumbo/bench-launch-common.cc jumbo/bench-launch-glue.cc
 nodist_server_glue_pmixhost_task_SOURCES = jumbo/pmixhost-task.cc
@@ -46,23 +45,23 @@ nodist_plugins_local_liblocal_la_SOURCES = jumbo/local.cc
 if HAVE_SLURM
 nodist_plugins_slurm_libshim_la_SOURCES = jumbo/slurm-shim.cc jumbo/slurm-shim-calls.cc \
 	jumbo/slurm-shim-errors.cc
-nodist_plugins_slurm_backend_slurm_la_SOURCES = jumbo/slurm-backend.cc
+nodist_plugins_slurm_libbackend_la_SOURCES = jumbo/slurm-backend.cc
 endif
 else
 common_libcommon_la_SOURCES = $(common_libcommon_files)
 server_glue_libglue_la_SOURCES = $(server_glue_libglue_files)
 server_glue_libevidence_la_SOURCES = $(server_glue_libevidence_files)
-tools_librun_la_SOURCES = $(tools_librun_files)
+server_glue_libindirect_la_SOURCES = $(server_glue_libindirect_files)
+server_glue_libgate_la_SOURCES = $(server_glue_libgate_files)
+tools_libtools_la_SOURCES = $(tools_libtools_files)
 test_bench_bench_launch_SOURCES = $(test_bench_bench_launch_files) $(test_bench_bench_launch_parts)
 tools_pmixhost_SOURCES = $(tools_pmixhost_files)
-tools_pmixhost_LDADD = tools/librun.la $(PMIX_LIBS) $(LIBEDIT_LIBS)
-noinst_LTLIBRARIES += tools/librun.la
 server_glue_pmixhost_task_SOURCES = $(server_glue_pmixhost_task_files)
 plugins_kit_libkit_la_SOURCES = $(plugins_kit_libkit_files)
 plugins_local_liblocal_la_SOURCES = $(plugins_local_liblocal_files)
 if HAVE_SLURM
 plugins_slurm_libshim_la_SOURCES = $(plugins_slurm_libshim_files)
-plugins_slurm_backend_slurm_la_SOURCES = $(plugins_slurm_backend_slurm_files)
+plugins_slurm_libbackend_la_SOURCES = $(plugins_slurm_libbackend_files)
 endif
 endif
 
@@ -104,10 +103,14 @@ jumbo/glue-rest.cc: server-glue/local.mk contrib/fast.mk
 
 jumbo/evidence.cc: server-glue/local.mk
 	$(jumbo) $(server_glue_libevidence_files)
-jumbo/librun.cc: tools/local.mk
-	$(jumbo) $(tools_librun_files)
+jumbo/indirect.cc: server-glue/local.mk
+	$(jumbo) $(server_glue_libindirect_files)
+jumbo/gate.cc: server-glue/local.mk
+	$(jumbo) $(server_glue_libgate_files)
+jumbo/tools.cc: tools/local.mk
+	$(jumbo) $(tools_libtools_files)
 jumbo/pmixhost.cc: tools/local.mk
-	$(jumbo) $(tools_pmixhost_files) $(tools_librun_files)
+	$(jumbo) $(tools_pmixhost_files)
 jumbo/pmixhost-task.cc: server-glue/local.mk
 	$(jumbo) $(server_glue_pmixhost_task_files)
 jumbo/kit.cc: plugins/kit.mk
@@ -128,4 +131,4 @@ jumbo/slurm-shim-calls.cc: plugins/slurm.mk contrib/fast.mk
 jumbo/slurm-shim-errors.cc: contrib/fast.mk
 	$(jumbo) $(slurm_error_calls)
 jumbo/slurm-backend.cc: plugins/slurm.mk
-	$(jumbo) $(plugins_slurm_backend_slurm_files)
+	$(jumbo) $(plugins_slurm_libbackend_files)

@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	contrib/check \
 	contrib/cluster/cluster \
 	contrib/cluster/hello.c \
+	contrib/cluster/life.sh \
 	contrib/cluster/only_cgroup2.c \
 	contrib/cluster/setup.sh \
 	contrib/lanes.sh contrib/other-release.sh \

@@ -54,6 +54,10 @@ other_release_tests() {
     if ((status == 125)); then
         skip "$other: $(grep -m 1 -E 'release: ' "$work/log/$other.log" || tail -n 1 "$work/log/$other.log")"
         return
+    elif ((status == 124)); then
+        fail "$other: its packages cannot be installed"
+        tail -n 40 "$work/log/$other.log" | sed 's/^/    /'
+        return
     elif ((status != 0)); then
         fail "$other: it does not build there"
         tail -n 40 "$work/log/$other.log" | sed 's/^/    /'

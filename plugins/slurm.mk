@@ -32,9 +32,9 @@ plugins_slurm_mpi_pmixhost_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -sh
 plugins_slurm_mpi_pmixhost_la_LIBADD = plugins/slurm/libshim.la
 EXTRA_plugins_slurm_mpi_pmixhost_la_DEPENDENCIES = plugins/slurm/shim/shim.map
 
-pmixhostlib_LTLIBRARIES += plugins/slurm/backend_slurm.la
-plugins_slurm_backend_slurm_files = \
-	plugins/slurm/backend/backend.cc \
+# All of the backend but what the module exports, so that tests can use its parts.
+noinst_LTLIBRARIES += plugins/slurm/libbackend.la
+plugins_slurm_libbackend_files = \
 	plugins/slurm/backend/allocations.h plugins/slurm/backend/allocations.cc \
 	plugins/slurm/backend/allocation_calls.h plugins/slurm/backend/allocation_calls.cc \
 	plugins/slurm/backend/backend_step.h plugins/slurm/backend/backend_step.cc \
@@ -57,10 +57,15 @@ plugins_slurm_backend_slurm_files = \
 	plugins/slurm/backend/step_ender.h plugins/slurm/backend/step_ender.cc \
 	plugins/slurm/backend/step_output.h plugins/slurm/backend/step_output.cc \
 	plugins/slurm/backend/which_steps.h
-plugins_slurm_backend_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
+plugins_slurm_libbackend_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
+plugins_slurm_libbackend_la_LIBADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS)
+
+pmixhostlib_LTLIBRARIES += plugins/slurm/backend_slurm.la
+plugins_slurm_backend_slurm_la_SOURCES = plugins/slurm/backend/backend.cc
+plugins_slurm_backend_slurm_la_CPPFLAGS = $(plugins_slurm_libbackend_la_CPPFLAGS)
 plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/backend/backend.map
-plugins_slurm_backend_slurm_la_LIBADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS)
+plugins_slurm_backend_slurm_la_LIBADD = plugins/slurm/libbackend.la
 EXTRA_plugins_slurm_backend_slurm_la_DEPENDENCIES = plugins/slurm/backend/backend.map
 
 # What `pmixhost doctor` knows of Slurm. It is linked with none of Slurm's libraries (check_program.cc says why).

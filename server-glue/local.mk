@@ -89,7 +89,7 @@ server_glue_libglue_files = \
 	server-glue/iof/held_output.h server-glue/iof/held_output.cc \
 	server-glue/iof/recent_output.h server-glue/iof/recent_output.cc \
 	server-glue/iof/rm_output_copy.h server-glue/iof/rm_output_copy.cc \
-	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \
+	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc server-glue/iof/captured_streams.h \
 	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \
 	server-glue/library/answer_bell.h server-glue/library/answer_bell.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \
@@ -152,6 +152,7 @@ server_glue_libglue_files = \
 	server-glue/spawn/children_ends.h server-glue/spawn/children_ends.cc \
 	server-glue/events/first_failures.h server-glue/events/first_failures.cc \
 	server-glue/spawn/spawn_refusal.h server-glue/spawn/spawn_wishes.h server-glue/spawn/spawn_wishes.cc \
+	server-glue/spawn/lost_children.h server-glue/spawn/lost_jobs.h server-glue/spawn/lost_jobs.cc \
 	server-glue/spawn/place_wish.h server-glue/spawn/place_wish.cc \
 	server-glue/spawn/spawn_places.h server-glue/spawn/spawn_places.cc \
 	server-glue/spawn/tool_children.h server-glue/spawn/tool_children.cc \
@@ -180,7 +181,7 @@ server_glue_libglue_files = \
 	server-glue/gate/tool_gate.h server-glue/gate/tool_gate.cc \
 	server-glue/gate/visit_door.h server-glue/gate/visit_door.cc \
 	server-glue/gate/visit_limits.h server-glue/gate/visit_limits.cc \
-	server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc server-glue/gate/user_lines.h \
+	server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc \
 	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
 	server-glue/tool_access/step_choice.h server-glue/tool_access/step_choice.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
@@ -231,7 +232,8 @@ server_glue_pmixhostd_LDADD = server-glue/libglue.la
 # The system's server for tools of a host. It runs as nobody's user, with a process that may become users, so it is
 # linked with neither the PMIx library nor the rest of the server.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-gate
-server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue/gate/user_lines.h \
+noinst_LTLIBRARIES += server-glue/libgate.la
+server_glue_libgate_files = \
 	server-glue/gate/desk_channel.cc server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc \
 	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
@@ -242,8 +244,11 @@ server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue
 	server-glue/guard/remote_hello.h server-glue/guard/remote_hello.cc \
 	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc \
 	server-glue/gate/visit_door.cc server-glue/gate/visit_limits.cc
-server_glue_pmixhost_gate_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
-server_glue_pmixhost_gate_LDADD = common/libcommon.la $(FMT_LIBS)
+server_glue_libgate_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
+server_glue_libgate_la_LIBADD = common/libcommon.la $(FMT_LIBS)
+server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc
+server_glue_pmixhost_gate_CPPFLAGS = $(server_glue_libgate_la_CPPFLAGS)
+server_glue_pmixhost_gate_LDADD = server-glue/libgate.la
 
 # The program that looks at a daemon that stands still (server-glue/evidence/evidence.h). It is a program so that it can
 # be killed, and so that nothing else is linked with libdw.
@@ -276,7 +281,7 @@ server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libg
 
 # What stands between a debugger and the launcher that it has started.
 noinst_LTLIBRARIES += server-glue/libindirect.la
-server_glue_libindirect_la_SOURCES = \
+server_glue_libindirect_files = \
 	server-glue/indirect/debugger_peer.h server-glue/indirect/debugger_peer.cc \
 	server-glue/indirect/debugger_process.h server-glue/indirect/debugger_process.cc \
 	server-glue/indirect/debugger_server.h server-glue/indirect/debugger_server.cc \
@@ -287,9 +292,8 @@ server_glue_libindirect_la_SOURCES = \
 	server-glue/indirect/side_messages.h \
 	server-glue/indirect/tool_process.h server-glue/indirect/tool_process.cc
 server_glue_libindirect_la_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
-server_glue_libindirect_la_LIBADD = server-glue/libglue.la
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-indirect
 server_glue_pmixhost_indirect_SOURCES = server-glue/indirect/indirect_program.cc \
 	server-glue/guard/listener_interposition.cc
 server_glue_pmixhost_indirect_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
-server_glue_pmixhost_indirect_LDADD = server-glue/libindirect.la
+server_glue_pmixhost_indirect_LDADD = server-glue/libindirect.la server-glue/libglue.la

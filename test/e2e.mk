@@ -43,6 +43,8 @@ test_e2e_clients_knock_LDADD =
 # One rule for all MPI programs: without an mpicc there are none, and their tests are skipped.
 MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic \
 	mpi_family mpi_hang mpi_siblings mpi_tree
+# They are measured; the others make room for each other.
+MPI_SPINNING = mpi_init mpi_spawn_time
 
 # The clients are no part of pmixhost, so they take none of its flags but the warnings: a sanitizer in them would test
 # libpmix and slow the measurements. Automake knows flags of one program or of all; these are make's own, of these
@@ -69,12 +71,13 @@ test_e2e_clients_miscount_la_LIBADD = -ldl
 test/e2e/clients/break_loop.so: test/e2e/clients/break_loop.c
 	@$(MKDIR_P) test/e2e/clients
 	$(AM_V_CC)$(CC) $(PMIXHOST_WARN) -shared -fPIC -o $@ $(srcdir)/test/e2e/clients/break_loop.c
-test/e2e/clients/mpi.stamp: $(MPI_CLIENTS:%=$(srcdir)/test/e2e/clients/%.c)
+test/e2e/clients/mpi.stamp: $(MPI_CLIENTS:%=$(srcdir)/test/e2e/clients/%.c) $(srcdir)/test/e2e/clients/yields.c
 	@$(MKDIR_P) test/e2e/clients
 	@mpicc=$$(command -v $${MPICC:-mpicc}) || { echo "no mpicc: no MPI clients"; exit 0; }; \
 	for p in $(MPI_CLIENTS); do \
 		echo "  MPICC    test/e2e/clients/$$p"; \
-		$$mpicc -O0 -g -o test/e2e/clients/$$p $(srcdir)/test/e2e/clients/$$p.c || exit 1; \
+		case " $(MPI_SPINNING) " in *" $$p "*) yields= ;; *) yields="$(srcdir)/test/e2e/clients/yields.c -rdynamic" ;; esac; \
+		$$mpicc -O0 -g -o test/e2e/clients/$$p $(srcdir)/test/e2e/clients/$$p.c $$yields || exit 1; \
 	done; touch $@
 CLEANFILES += test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so $(MPI_CLIENTS:%=test/e2e/clients/%)
 
@@ -84,7 +87,7 @@ e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la test/e2e/clients/miscount.
 
 # The scripts by their folders: a list of them would forget the new ones.
 EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local
-EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/break_loop.c test/e2e/run-local test/e2e/on-each-release test/e2e/alone \
+EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/yields.c test/e2e/clients/break_loop.c test/e2e/run-local test/e2e/on-each-release test/e2e/alone \
 	test/e2e/not-yet test/e2e/not-yet.bookworm test/e2e/not-yet.trixie test/e2e/step_secret.sh test/e2e/output_jobs.sh \
 	test/e2e/open_gate.sh test/e2e/remote_gate.sh \
 	test/bench/bench test/bench/debug test/bench/events test/bench/large test/bench/output test/bench/spawn test/bench/stacks test/bench/tools \

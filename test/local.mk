@@ -18,7 +18,7 @@ include test/fault.mk
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_texts test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning test/unit/session_watch \
-	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving \
+	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving test/unit/lost_jobs \
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons
 GLUE_TESTS += test/unit/secret_box
@@ -48,9 +48,9 @@ if !SANITIZES_THREADS
 TESTS += $(LARGE_TESTS)
 endif
 TESTS += $(GLUE_TESTS) test/unit/library_calls.sh test/unit/include_directions.sh test/unit/source_text.sh test/unit/backends.sh test/unit/removal.sh \
-	test/unit/namespaces.sh test/unit/man_page.sh
+	test/unit/namespaces.sh test/unit/man_page.sh test/unit/query_keys.sh
 EXTRA_DIST += test/unit/library_calls.sh test/unit/include_directions.sh test/unit/source_text.sh test/unit/with-threads test/unit/on-each-release test/unit/in-turn test/unit/backends.sh test/unit/removal.sh \
-	test/unit/namespaces.sh test/unit/man_page.sh
+	test/unit/namespaces.sh test/unit/man_page.sh test/unit/query_keys.sh
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
 GLUE_TEST_LDADD = server-glue/libglue.la $(CMOCKA_LIBS)
 test_unit_wire_SOURCES = test/unit/wire.cc
@@ -217,10 +217,9 @@ test_unit_program_beside_LDADD = $(GLUE_TEST_LDADD)
 test_unit_gate_rules_SOURCES = test/unit/gate_rules.cc
 test_unit_gate_rules_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_gate_rules_LDADD = $(GLUE_TEST_LDADD)
-test_unit_gate_server_SOURCES = test/unit/gate_server.cc server-glue/gate/gate_server.cc server-glue/gate/starter.cc \
-	server-glue/gate/privileges.cc
+test_unit_gate_server_SOURCES = test/unit/gate_server.cc
 test_unit_gate_server_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
-test_unit_gate_server_LDADD = $(GLUE_TEST_LDADD)
+test_unit_gate_server_LDADD = server-glue/libgate.la $(CMOCKA_LIBS)
 test_unit_desk_runs_SOURCES = test/unit/desk_runs.cc
 test_unit_desk_runs_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_desk_runs_LDADD = $(GLUE_TEST_LDADD)
@@ -230,6 +229,9 @@ test_unit_desk_lobbies_LDADD = $(GLUE_TEST_LDADD)
 test_unit_spawn_leaving_SOURCES = test/unit/spawn_leaving.cc
 test_unit_spawn_leaving_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_spawn_leaving_LDADD = $(GLUE_TEST_LDADD)
+test_unit_lost_jobs_SOURCES = test/unit/lost_jobs.cc
+test_unit_lost_jobs_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_lost_jobs_LDADD = $(GLUE_TEST_LDADD)
 test_unit_spawn_places_SOURCES = test/unit/spawn_places.cc
 test_unit_spawn_places_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_spawn_places_LDADD = $(GLUE_TEST_LDADD)

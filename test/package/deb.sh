@@ -26,7 +26,17 @@ make_newer() { # FOLDER PACKAGE ...
     done
 }
 
-package_is_right() { :; }
+package_is_right() { # PACKAGE OF-SLURM
+    local slurm depends
+    slurm=$(as_user root srun --version)
+    slurm=${slurm#* }
+    depends=$(dpkg-deb -f "$2" Depends | tr ',' '\n' | sed 's/^ *//')
+    is "pmixhost-slurm wants just the Slurm that it was made for" "$(grep '^slurm' <<<"$depends" | sort | paste -sd,)" \
+        "slurm-wlm-basic-plugins (<< ${slurm%.*}.$((${slurm##*.} + 1))~),slurm-wlm-basic-plugins (>= $slurm)"
+    is "and just its pmixhost" "$(grep '^pmixhost' <<<"$depends")" "pmixhost (= $(dpkg-deb -f "$1" Version))"
+    ok "what a debugger wants is in packages of its own" compgen -G "${1%/*}/pmixhost-dbgsym_*.deb"
+    ok "of both" compgen -G "${1%/*}/pmixhost-slurm-dbgsym_*.deb"
+}
 
 # shellcheck source=test/package/site.sh
 . "$(dirname "$0")/site.sh"
