@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 namespace pmixhost {
 
@@ -31,8 +32,9 @@ struct StatusPage {
     std::atomic<std::uint32_t> leaving;
     // Counted up by the server's event loop, for its supervisor: one that stands still hangs.
     std::atomic<std::uint32_t> heartbeat;
-    // The daemon's private directory, for whoever started it to remove should the daemon be killed; with the one of
-    // its name in store_base, if there is one.
+    // The daemon's private directory, for its supervisor or whoever started it to remove should the daemon be killed,
+    // or end while libpmix makes files in it; with the one of its name in store_base, if there is one. A daemon that
+    // has removed it has struck it out.
     char directory[128]; // terminated
 
     // Written once, by the first failure; later ones are dropped.
@@ -58,6 +60,13 @@ struct StatusPage {
         std::string path(directory, sizeof directory);
         path.resize(std::strlen(path.c_str()));
         return path;
+    }
+    // The noted directory, if its name is one of a daemon of this user's.
+    std::string directory_left(uid_t uid) const {
+        std::string path = noted_directory();
+        bool ours = path.starts_with('/') && path.find("/..") == std::string::npos &&
+                    path.substr(path.rfind('/') + 1).starts_with("pmixhost-" + std::to_string(uid) + ".");
+        return ours ? path : std::string();
     }
     // Empty unless failed. Bounded here, and control characters become spaces.
     std::string failure() const {

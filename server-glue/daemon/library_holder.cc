@@ -191,9 +191,8 @@ void LibraryHolder::on_stuck(const std::string &why) {
     });
 }
 
-void LibraryHolder::settle() {
-    if (is_starting_ && !library_)
-        thread_->end(settling_patience);
+bool LibraryHolder::settle() {
+    return !is_starting_ || library_ || thread_->end(settling_patience);
 }
 
 void LibraryHolder::stop() {

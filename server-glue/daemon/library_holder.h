@@ -48,8 +48,8 @@ class LibraryHolder {
     void on_task_let_go();
     // The library knows the processes of this host that have been let go.
     void on_registered();
-    // If the library is being started, waits for that for a second.
-    void settle();
+    // If the library is being started, waits for that for a second. False: it goes on.
+    bool settle();
     // Ends the library, and the thread.
     void stop();
 

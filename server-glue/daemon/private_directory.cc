@@ -44,9 +44,14 @@ PrivateDirectory::~PrivateDirectory() {
 }
 
 bool PrivateDirectory::remove() {
+    const std::string path = std::exchange(path_, {});
     std::error_code failed;
-    if (!path_.empty())
-        std::filesystem::remove_all(std::exchange(path_, {}), failed);
+    // Whoever started the daemon may be removing it as well, and take an entry that is about to be looked at.
+    for (int tries = 0; tries < 3 && !path.empty(); ++tries) {
+        std::filesystem::remove_all(path, failed);
+        if (failed != std::errc::no_such_file_or_directory && failed != std::errc::directory_not_empty)
+            break;
+    }
     return !failed;
 }
 

@@ -150,10 +150,10 @@ void StepServer::on_rm_gone(std::string why) {
 }
 
 void StepServer::leave() {
-    library_.settle(); // its start makes files
+    bool settled = library_.settle(); // its start makes files
     // First: whoever hears that the daemon has left may remove it too, and need not if it is gone.
     bool removed = !store_ || store_->remove();
-    if (directory_.remove() && removed && page_)
+    if (directory_.remove() && removed && settled && page_)
         page_->note_directory({});
     context_.backend.stop();
 }

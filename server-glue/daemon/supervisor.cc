@@ -12,6 +12,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -128,8 +129,9 @@ static Result<void> with_backend(const StartDocument &document, const Settings &
     return ran ? result : ran;
 }
 
-int supervise(pid_t server, const StartDocument &document, const Settings &settings, StatusPage *page,
-              const TaskTable &table, const EvidencePlace &place, Log &log, std::chrono::milliseconds patience) {
+static int watch_over(pid_t server, const StartDocument &document, const Settings &settings, StatusPage *page,
+                      const TaskTable &table, const EvidencePlace &place, Log &log,
+                      std::chrono::milliseconds patience) {
     std::chrono::milliseconds hang_timeout = settings.daemon_hang_timeout;
     std::string evidence;
     bool hung = page && hang_timeout > 0ms && ended_a_hang(server, *page, hang_timeout, patience, place, log, evidence);
@@ -199,6 +201,18 @@ int supervise(pid_t server, const StartDocument &document, const Settings &setti
     // The RM's own process on this host, which should do it, may be what has died.
     end_tasks(table);
     return 1;
+}
+
+int supervise(pid_t server, const StartDocument &document, const Settings &settings, StatusPage *page,
+              const TaskTable &table, const EvidencePlace &place, Log &log, std::chrono::milliseconds patience) {
+    int code = watch_over(server, document, settings, page, table, place, log, patience);
+    // Last: the file system it is on may not answer.
+    if (std::string path = page ? page->directory_left(::geteuid()) : std::string(); !path.empty()) {
+        std::error_code failed;
+        std::filesystem::remove_all(path, failed);
+        std::filesystem::remove_all(std::string(StatusPage::store_base) + path.substr(path.rfind('/')), failed);
+    }
+    return code;
 }
 
 } // namespace pmixhost

@@ -2,7 +2,7 @@
 // waits for the server, and if that dies while tasks still run, ends the step with a line that tells the user why.
 // Otherwise they would wait for a server that is not there. It also ends a server that hangs (its heartbeat in the
 // status page stands still) or takes too long to leave, after it has had written down where that stood
-// (evidence/evidence.h).
+// (evidence/evidence.h). Last it removes what the server has left of its directories.
 #pragma once
 
 #include "common/base/log.h"

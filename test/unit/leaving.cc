@@ -1,10 +1,12 @@
 // The supervisor of a server that says in the status page that it leaves: not a hang, but not without end either. How
-// often it orders the end of the step. And what the page says to whoever does not trust those who write it.
+// often it orders the end of the step, and what it removes. And what the page says to whoever does not trust those who
+// write it.
 #include "server-glue/daemon/repeated_end.h"
 #include "server-glue/daemon/supervisor.h"
 
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -181,6 +183,44 @@ void an_unterminated_directory_is_bounded(void **) {
     munmap(page, StatusPage::size);
 }
 
+void only_directories_of_pmixhostd_are_removed(void **) {
+    auto left = [](const std::string &path) {
+        StatusPage page{};
+        page.note_directory(path);
+        return page.directory_left(1000);
+    };
+    assert_string_equal(left("/tmp/pmixhost-1000.aBc").c_str(), "/tmp/pmixhost-1000.aBc");
+    for (const char *path : {"", "/", "/home/user", "pmixhost-1000.aBc", "/tmp/pmixhost-1001.aBc",
+                             "/tmp/pmixhost-1000.aBc/", "/tmp/pmixhost-1000.a/..", "/tmp/../pmixhost-1000.a"})
+        assert_string_equal(left(path).c_str(), "");
+    assert_string_equal(left("/" + std::string(200, 'x') + "/pmixhost-1000.a").c_str(), "");
+    StatusPage hostile{};
+    std::memset(hostile.directory, 'x', sizeof hostile.directory);
+    assert_string_equal(hostile.directory_left(1000).c_str(), "");
+}
+
+// It was killed, or its libpmix went on making files behind its own removal.
+void what_a_server_leaves_behind_goes(void **) {
+    char base[] = "/tmp/pmixhost-leaving.XXXXXX";
+    assert_non_null(mkdtemp(base));
+    std::string left = std::string(base) + "/pmixhost-" + std::to_string(getuid()) + ".x",
+                others = std::string(base) + "/other";
+    StatusPage *page = make_page();
+    for (const auto &path : {left, others}) {
+        page->note_directory(path);
+        std::filesystem::create_directories(path + "/pmix/deep");
+        assert_int_equal(close(creat((path + "/pmix/file").c_str(), 0600)), 0);
+        TaskTable *table = TaskTable::create();
+        StartDocument document;
+        Log log(2, LogLevel::error, "test");
+        supervise(leaving_server(page, table, true, 0ms, 0), document, {}, page, *table, {}, log);
+    }
+    assert_false(std::filesystem::exists(left));
+    assert_true(std::filesystem::exists(others + "/pmix/file")); // no name of a daemon's
+    std::filesystem::remove_all(base);
+    munmap(page, StatusPage::size);
+}
+
 } // namespace
 
 int main() {
@@ -190,6 +230,8 @@ int main() {
         cmocka_unit_test(an_rm_that_is_away_is_asked_until_it_is_back),
         cmocka_unit_test(a_page_that_changes_is_read_once),
         cmocka_unit_test(an_unterminated_directory_is_bounded),
+        cmocka_unit_test(only_directories_of_pmixhostd_are_removed),
+        cmocka_unit_test(what_a_server_leaves_behind_goes),
     };
     return cmocka_run_group_tests_name("leaving", tests, nullptr, nullptr);
 }

@@ -472,22 +472,6 @@ static void only_root_says_where_the_daemon_is(void **) {
     rmdir(directory);
 }
 
-static void only_directories_of_pmixhostd_are_removed(void **) {
-    auto left = [](const std::string &path) {
-        StatusPage page{};
-        page.note_directory(path);
-        return directory_left(page, 1000);
-    };
-    assert_string_equal(left("/tmp/pmixhost-1000.aBc").c_str(), "/tmp/pmixhost-1000.aBc");
-    for (const char *path : {"", "/", "/home/user", "pmixhost-1000.aBc", "/tmp/pmixhost-1001.aBc",
-                             "/tmp/pmixhost-1000.aBc/", "/tmp/pmixhost-1000.a/..", "/tmp/../pmixhost-1000.a"})
-        assert_string_equal(left(path).c_str(), "");
-    assert_string_equal(left("/" + std::string(200, 'x') + "/pmixhost-1000.a").c_str(), "");
-    StatusPage hostile{};
-    std::memset(hostile.directory, 'x', sizeof hostile.directory);
-    assert_string_equal(directory_left(hostile, 1000).c_str(), "");
-}
-
 static void a_directory_that_was_left_behind_is_removed(void **) {
     User user = some_user();
     char base[] = "/tmp/pmixhost-test-XXXXXX";
@@ -732,7 +716,6 @@ int main() {
         cmocka_unit_test(the_secret_is_in_the_start_document_alone),
         cmocka_unit_test(srun_chooses_a_secret_where_it_has_no_munge),
         cmocka_unit_test(only_root_says_where_the_daemon_is),
-        cmocka_unit_test(only_directories_of_pmixhostd_are_removed),
         cmocka_unit_test(a_directory_that_was_left_behind_is_removed),
         cmocka_unit_test(slurmstepd_says_where_the_job_is),
         cmocka_unit_test(the_daemon_has_a_cgroup_of_its_own),

@@ -236,14 +236,6 @@ DaemonPath daemon_path(const std::string &plugin_directory) {
     return {lines.front(), {lines.begin() + 1, lines.end()}};
 }
 
-std::string directory_left(const StatusPage &page, uid_t uid) {
-    std::string path = page.noted_directory();
-    std::size_t slash = path.rfind('/');
-    bool ours = path.starts_with('/') && path.find("/..") == std::string::npos &&
-                path.substr(slash + 1).starts_with(fmt::format("pmixhost-{}.", uid));
-    return ours ? path : std::string();
-}
-
 static void await_end(const UniqueFd &process, std::chrono::milliseconds patience) {
     auto deadline = std::chrono::steady_clock::now() + patience;
     while (process) {
@@ -260,7 +252,7 @@ static UniqueFd remove_directory(const Prepared &prepared) {
     UniqueFd process;
     if (!prepared.page || !prepared.user)
         return process;
-    std::string path = directory_left(*prepared.page, prepared.uid);
+    std::string path = prepared.page->directory_left(prepared.uid);
     if (path.empty())
         return process;
     kit::DaemonLaunch launch;

@@ -62,17 +62,14 @@ Surroundings slurmstepd_surroundings(void *step);
 Prepared prepare_step(const Surroundings &surroundings, char **environment);
 
 // At the step's end, when all of its tasks are gone. A daemon in a cgroup of its own is told, has `daemon_patience`
-// for its orderly end, and is then killed with all that it has left there. slurmstepd, and with it the job on this
-// host, stays for as long.
+// for its orderly end, and is then killed with all that it has left there. slurmstepd stays for as long; slurmd does
+// not wait for it.
 // Removes the daemon's private directory if the daemon was killed before it could. A process of its own does that as
 // the user, because the user chose where the directory is: root does not touch the path, not even to look whether
 // there is something (a dead file server would keep slurmstepd). That process has half a minute, or five seconds
 // where it is waited for (with a cgroup).
 // False: something of the daemon's could not be killed.
 bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience = std::chrono::seconds(30));
-// The directory that clean_up() would remove: none unless its name is one of pmixhostd's. A daemon that has
-// removed it itself has struck out the name.
-std::string directory_left(const StatusPage &page, uid_t uid);
 
 // Where contact sockets are when jobs have a /tmp of their own (job_container/tmpfs).
 inline constexpr auto contacts_directory = "/run/pmixhost";
