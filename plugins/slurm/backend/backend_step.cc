@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fcntl.h>
 
@@ -145,6 +146,17 @@ std::vector<std::string> distinct_names(const std::vector<std::string> &nodes) {
     return names;
 }
 
+// Each once: components of a het job may share hosts. None where they are another job's: srun was called in one
+// allocation and told to start in another.
+static std::vector<std::string> hosts_of_allocation(std::vector<std::string> hosts,
+                                                    const std::vector<std::string> &of_step) {
+    std::unordered_set<std::string> known;
+    std::erase_if(hosts, [&](const auto &host) { return !known.insert(host).second; });
+    if (!known.contains(of_step.front()))
+        return {};
+    return hosts;
+}
+
 Result<SlurmStep> read_start_document(const StartDocument &document, const Settings &settings) {
     auto name = read_name(document);
     auto host = document.text("host");
@@ -225,7 +237,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document, const Setti
         info.universe_size = job_map->rank_count(); // overcommitted, or srun knows no number (heterogeneous jobs)
     if (!map->allocated_hosts.empty()) {
         if (auto hosts = expand_host_list(map->allocated_hosts, TaskMap::max_hosts))
-            info.allocated_hosts = std::move(*hosts);
+            info.allocated_hosts = hosts_of_allocation(std::move(*hosts), *nodes);
     }
     info.map = std::move(*job_map);
     info.self = self;

@@ -25,8 +25,8 @@ struct LaunchContext {
     std::string start_key; // the same in all components of a step
     std::string secret;    // likewise; empty: the step's hosts prove with munge
     std::string cluster;
-    std::string allocated_hosts; // SLURM_JOB_NODELIST
-    std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
+    std::string allocated_hosts; // SLURM_JOB_NODELIST, of all components
+    std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE, likewise
     std::string binding;         // cpu_binding.h
     std::vector<std::uint32_t> component_jobs;
     SrunPrograms programs;

@@ -48,6 +48,7 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
             "--error=none",
             "--chdir=/",
             "--cpu-bind=none",
+            "--gres=none", // else those of the whole job, which one host may not have
             "--kill-on-bad-exit=0",
             "--immediate=" + std::to_string(start_patience.count()),
             pmixhostd,

@@ -42,6 +42,15 @@ if [[ $backend == slurm ]]; then
     pair "srun --mpi=pmixhost -K0 -N2 -n2 --overlap $clients/connect absent k A B leaves &
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect absent k B A & wait"
     ok "nor one that has left in order" so_many_ok 6
+    # Sruns that are told their job by its number know its hosts, too: the session is on one of them.
+    rm -f "$CLIENT_DIR"/*
+    run salloc -Q -N3 --ntasks-per-node=8 --no-shell -J elsewhere
+    run bash -c 'job=$(squeue -h -n elsewhere -o %i) hosts=($(scontrol show hostnames "$(squeue -h -n elsewhere -o %N)"))
+        srun --mpi=pmixhost --jobid="$job" -w "${hosts[2]}" -N1 -n2 --overlap "$0" pair k A B 1 words &
+        srun --mpi=pmixhost --jobid="$job" -w "${hosts[1]}" -N1 -n2 --overlap "$0" pair k B A 1 words & wait
+        scancel "$job"' "$clients/connect"
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
+    ok "so do two that are started from outside, on hosts of their own" so_many_ok 4
     if [[ -x $clients/mpi_connect ]]; then
         pair "srun --mpi=pmixhost -N2 -n2 --overlap $clients/mpi_connect accept &
             srun --mpi=pmixhost -N2 -n3 -r1 --overlap $clients/mpi_connect connect & wait"

@@ -11,8 +11,10 @@ client 3 2 family 4 pmix.mapby=node:oversubscribe
 ok "the same on three hosts, six parents and four children each, and who is local is known" all_ok 14
 [[ $backend != slurm ]] || job_options=(-w "$(host_name 1),$(host_name 2),$(host_name 3)")
 client 3 1 family 5 "pmix.host=$(host_name 3),$(host_name 1)" pmix.mapby=slot:oversubscribe
-job_options=()
 ok "children on some of the parent's hosts, in another order" all_ok 13
+client 3 1 family 3 "pmix.host=$(host_name 3)" pmix.mapby=slot:oversubscribe
+job_options=()
+ok "children on none but the parent's last host" all_ok 9
 client 2 2 family strangers
 ok "a namespace that is nobody's is not found, soon and each time" all_ok 4
 

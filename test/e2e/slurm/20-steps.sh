@@ -95,6 +95,9 @@ is "a het job is one job for PMIx" "$(ranks_only)" "$(expected_ranks 5)"
 run salloc -N1 -n2 : -N2 -n3 srun "$mpi" --het-group=0,1 "$hello"
 is "srun --het-group=0,1 in salloc" "$(ranks_only)" "$(expected_ranks 5)"
 
+begin=$SECONDS
+run srun "$mpi" -N1 -n1 "$PMIXHOST_CLIENTS/abort" all 42 "of one component" 0 : -N2 -n2 "$PMIXHOST_CLIENTS/abort" all 42 "of one component" 0
+ok "an abort ends all components" eval '((status == 42 && SECONDS - begin < 60))'
 run salloc -N1 -n2 : -N2 -n3 srun "$mpi" --het-group=1 "$hello"
 is "srun --het-group=1 is a job of its own" "$(ranks_only)" "$(expected_ranks 3)"
 
