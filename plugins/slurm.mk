@@ -44,7 +44,7 @@ plugins_slurm_libbackend_files = \
 	plugins/slurm/backend/rm_answers.h plugins/slurm/backend/rm_answers.cc \
 	plugins/slurm/shim/task_map.cc plugins/slurm/steps/session_step.h plugins/slurm/steps/session_step.cc \
 	plugins/slurm/steps/own_srun.h \
-	plugins/slurm/steps/spawn_command.h plugins/slurm/steps/spawn_command.cc \
+	plugins/slurm/steps/child_options.h plugins/slurm/steps/spawn_command.h plugins/slurm/steps/spawn_command.cc \
 	plugins/slurm/backend/call_step.h plugins/slurm/backend/call_step.cc \
 	plugins/slurm/backend/lobby.h plugins/slurm/backend/lobby.cc \
 	plugins/slurm/backend/own_steps.h plugins/slurm/backend/own_steps.cc \

@@ -28,25 +28,15 @@ Result<UniqueFd> moved_up(int fd) {
     return {std::move(high)};
 }
 
-// What is started while it lives has that soft limit of open files.
-class LimitOfFiles {
-  public:
-    explicit LimitOfFiles(std::optional<std::uint64_t> soft) {
-        set_ = soft && ::getrlimit(RLIMIT_NOFILE, &before_) == 0;
-        rlimit now = before_;
-        now.rlim_cur = std::min<rlim_t>(soft.value_or(0), before_.rlim_max);
-        set_ = set_ && ::setrlimit(RLIMIT_NOFILE, &now) == 0;
-    }
-    ~LimitOfFiles() {
-        if (set_)
-            ::setrlimit(RLIMIT_NOFILE, &before_);
-    }
-    LimitOfFiles(const LimitOfFiles &) = delete;
-
-  private:
-    rlimit before_{};
-    bool set_ = false;
-};
+// A shell sets the soft limit of open files and becomes the program: of this process it is that of all its threads.
+void start_with_limit(std::vector<std::string> &argv, std::uint64_t open_files) {
+    rlimit own{};
+    if (::getrlimit(RLIMIT_NOFILE, &own) != 0 || own.rlim_cur == std::min<rlim_t>(open_files, own.rlim_max))
+        return;
+    std::vector<std::string> shell{"/bin/sh", "-c", R"(ulimit -Sn "$0"; exec "$@")",
+                                   std::to_string(std::min<rlim_t>(open_files, own.rlim_max))};
+    argv.insert(argv.begin(), shell.begin(), shell.end());
+}
 
 std::vector<char *> pointers(std::vector<std::string> &strings) {
     std::vector<char *> out;
@@ -119,13 +109,12 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
     std::vector<std::string> argv = command.argv, environment = command.environment;
     environment.push_back(fmt::format("{}={}", spawn_fd_variable, spawn_fd));
     environment.push_back(fmt::format("{}={}", spawn_stderr_variable, stderr_fd));
-    int code = [&] {
-        LimitOfFiles limit(command.open_files);
-        return posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers(argv).data(),
+    if (command.open_files)
+        start_with_limit(argv, *command.open_files);
+    int code = posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers(argv).data(),
                            pointers(environment).data());
-    }();
     if (code == E2BIG)
-        return too_long(argv, environment);
+        return too_long(command.argv, environment);
     if (code != 0)
         return system_error(argv.front() + " cannot be started", code);
     job->pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, job->pid_, 0)));

@@ -96,6 +96,25 @@ void children_come_into_their_parents_container(void **) {
     assert_false(has(command->environment, "SLURM_CONTAINER=/old"));
 }
 
+// But what PMIx_Spawn says counts.
+void children_have_their_parents_options(void **) {
+    SpawnPlan plan;
+    plan.apps = {TaskApp()};
+    plan.apps[0].count = 1;
+    plan.host_of_rank = {"n1"};
+    plan.parent_nspace = "slurm.7.0";
+    SpawnContext context;
+    context.options = {"--export=ALL,A=1,B=x y", "--unbuffered", "--kill-on-bad-exit=0"};
+    auto command = spawn_command(plan, context);
+    assert_true(command.ok());
+    for (const auto &option : context.options)
+        assert_true(has(command->argv, option));
+    plan.end_on_bad_exit = true;
+    command = spawn_command(plan, context);
+    assert_true(has(command->argv, "--kill-on-bad-exit=1"));
+    assert_false(has(command->argv, "--kill-on-bad-exit=0"));
+}
+
 void children_have_the_users_limit_of_files(void **) {
     SpawnPlan plan;
     plan.apps = {TaskApp()};
@@ -518,6 +537,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(children_come_into_their_parents_container),
         cmocka_unit_test(a_plan_becomes_a_command),
+        cmocka_unit_test(children_have_their_parents_options),
         cmocka_unit_test(children_have_the_users_limit_of_files),
         cmocka_unit_test(the_parents_word_is_read_with_care),
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),

@@ -111,6 +111,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     context.output = text("slurm.output");
     context.error = text("slurm.error");
     context.label = !text("slurm.label").empty();
+    context.options = document.all("slurm.option");
     context.secret = text("secret");
     context.container = text("slurm.container");
     auto prefix = split_shell_words(settings.of_plugin("slurm.spawn_prefix"));

@@ -12,11 +12,13 @@
 #include "plugins/slurm/shim/cpu_binding.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/prefork.h"
+#include "plugins/slurm/steps/child_options.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/ranges.h>
 #include <numeric>
 
 #include <fcntl.h>
@@ -60,6 +62,27 @@ std::string process_key() {
         began = text.substr(0, text.find(' '));
     }
     return fmt::format("{}-{}-{}", host, getpid(), began);
+}
+
+// What the components of a het job have of a variable, in their order; nothing of another job. An srun that makes the
+// allocation itself has the older names alone.
+std::vector<std::string> of_components(const char *name) {
+    std::vector<std::string> all;
+    for (int i = 0; i < 128; ++i) {
+        std::string text = variable(fmt::format("{}_HET_GROUP_{}", name, i).c_str());
+        if (text.empty())
+            text = variable(fmt::format("{}_PACK_GROUP_{}", name, i).c_str());
+        if (text.empty())
+            break;
+        all.push_back(std::move(text));
+    }
+    return all.size() > 1 ? all : std::vector<std::string>(); // of one, some versions say it as well
+}
+
+// Of all hosts, the leading component's first: in it is the session.
+std::string of_allocation(const char *name) {
+    auto all = of_components(name);
+    return all.empty() ? variable(name) : fmt::format("{}", fmt::join(all, ","));
 }
 
 std::string distribution_of(const slurm_step_layout_t &layout) {
@@ -123,8 +146,10 @@ LaunchContext srun_context() {
     DaemonPath daemon = daemon_path(plugin_directory());
     context.daemon = std::move(daemon.path);
     context.daemon_arguments = std::move(daemon.arguments);
-    context.allocated_hosts = variable("SLURM_JOB_NODELIST");
-    context.allocated_cpus = variable("SLURM_JOB_CPUS_PER_NODE");
+    context.allocated_hosts = of_allocation("SLURM_JOB_NODELIST");
+    if (context.allocated_hosts.empty()) // srun has made the allocation itself, or was told its job
+        context.allocated_hosts = variable("SLURM_NODELIST");
+    context.allocated_cpus = of_allocation("SLURM_JOB_CPUS_PER_NODE");
     if (&slurm_conf) {
         if (slurm_conf.cluster_name)
             context.cluster = slurm_conf.cluster_name;
@@ -139,12 +164,10 @@ LaunchContext srun_context() {
     }
     if (context.cluster.empty())
         context.cluster = variable("SLURM_CLUSTER_NAME");
-    // Of a het job, each component is a job with an id of its own.
-    for (int i = 0; i < 128; ++i) {
-        std::string id = variable(fmt::format("SLURM_JOB_ID_HET_GROUP_{}", i).c_str());
+    for (const auto &id : of_components("SLURM_JOB_ID")) {
         std::uint32_t number = 0;
         auto [end, code] = std::from_chars(id.data(), id.data() + id.size(), number);
-        if (id.empty() || code != std::errc() || end != id.data() + id.size())
+        if (code != std::errc() || end != id.data() + id.size())
             break;
         context.component_jobs.push_back(number);
     }
@@ -293,6 +316,18 @@ static std::string for_children(const std::string &name, const std::string &dire
     return of_tasks ? (std::filesystem::current_path(failed) / directory / name).string() : name;
 }
 
+// Its --output and the like are the launcher's own matter (for_children).
+static std::vector<std::string> options_of_children() {
+    std::vector<std::string> options;
+    for (const char *name : options_for_children) {
+        if (std::string value = option_of_srun(name); value == "set")
+            options.push_back(fmt::format("--{}", name));
+        else if (!value.empty())
+            options.push_back(fmt::format("--{}={}", name, value));
+    }
+    return options;
+}
+
 // srun looks at the programs once, for all hosts.
 static PmixUse pmix_use_of_step(const std::vector<App> &apps) {
     if (!option_of_srun("container").empty())
@@ -363,7 +398,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
          job = std::to_string(map->job_id), output = for_children(option_of_srun("output"), option_of_srun("chdir")),
          error = for_children(option_of_srun("error"), option_of_srun("chdir")), label = option_of_srun("label"),
-         container = option_of_srun("container"), secret = context.secret]() -> Result<kit::LauncherProcess> {
+         container = option_of_srun("container"), options = options_of_children(),
+         secret = context.secret]() -> Result<kit::LauncherProcess> {
         StartDocument document;
         Result<void> added;
         auto add = [&](std::string_view key, std::string_view value) {
@@ -379,6 +415,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         add("slurm.error", error);
         add("slurm.label", label);
         add("slurm.container", container);
+        for (const auto &option : options)
+            add("slurm.option", option);
         for (const auto &variable : user_variables(environ))
             add("env", variable);
         if (!added)

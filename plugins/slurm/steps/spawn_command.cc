@@ -126,6 +126,10 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         argv.push_back(fmt::format("--input={}", *only));
     if (plan.label_output || context.label)
         argv.push_back("--label");
+    for (const auto &option : context.options) {
+        if (!plan.end_on_bad_exit || !option.starts_with("--kill-on-bad-exit="))
+            argv.push_back(option);
+    }
     if (plan.end_on_bad_exit)
         argv.push_back(fmt::format("--kill-on-bad-exit={}", *plan.end_on_bad_exit ? 1 : 0));
     // pmixhost-task must be there inside, as slurmstepd's own files must.

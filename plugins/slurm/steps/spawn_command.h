@@ -16,6 +16,7 @@ struct SpawnContext {
     std::string output, error;            // --output and --error of the launcher's srun
     std::string container;                // its --container
     bool label = false;                   // its --label
+    std::vector<std::string> options;     // those of child_options.h, each as srun's command line has it
     std::string secret;                   // of its step, and so of its family; may be empty
     std::vector<std::string> prefix;      // slurm.spawn_prefix, in words
     std::vector<std::string> environment; // the launcher's
