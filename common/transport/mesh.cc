@@ -92,6 +92,8 @@ void Mesh::arm_deadline(HostIndex host) {
     p.deadline = loop_.after(settings_.transport_connect_timeout, [this, host] {
         Peer &p = peer(host);
         p.deadline.reset();
+        if (std::exchange(p.early, false))
+            forget_invitation(p);
         // There is one, or only the other side wanted it; who cannot invite was asked to dial.
         if (!p.links.empty() || (p.queue.empty() && !p.invited && listener_)) {
             if (p.dial && p.dial->introduced)
@@ -105,6 +107,20 @@ void Mesh::arm_deadline(HostIndex host) {
                         settings_.transport_connect_timeout.count() / 1000.0,
                         p.hindered.empty() ? "" : "; the last try to connect: ", p.hindered));
     });
+}
+
+void Mesh::invite_early(HostIndex host) {
+    Peer &p = peer(host);
+    p.early = !p.gone && !p.invited && p.links.empty() && !p.dial;
+    invite(host);
+}
+
+// Whoever sends something invites once more.
+void Mesh::forget_invitation(Peer &p) {
+    p.invited = false;
+    p.invitation = 0;
+    p.awaited.reset();
+    p.repeat.reset();
 }
 
 void Mesh::invite(HostIndex host) {
@@ -125,28 +141,37 @@ void Mesh::send_invitation(HostIndex host, TimePoint deadline, Duration pause) {
     contact.cookie = cookie_;
     contact.addresses = addresses_;
     std::weak_ptr<bool> alive = alive_;
-    callbacks_.send_contact(
-        host, wire::encode(contact), deadline,
-        [this, alive, host, deadline, pause, invitation = peer(host).invitation](Result<void> sent) {
-            if (alive.expired())
-                return;
-            Peer &p = peer(host);
-            // Not when the peer was forgotten and invited anew.
-            if (p.invitation != invitation || p.gone || !p.links.empty())
-                return;
-            bool has_left = !sent && sent.failure().kind == ErrorKind::not_found;
-            if (p.dial && (!has_left || p.dial->introduced))
-                return;
-            bool repeated = pause != first_invitation_pause; // it had been taken once
-            if (!sent && (!repeated || has_left))
-                return host_gone(host, has_left ? Gone::left : Gone::lost, sent.failure());
-            p.repeat = loop_.after(pause, [this, host, deadline, pause] {
-                Peer &p = peer(host);
-                p.repeat.reset();
-                if (p.links.empty() && !p.dial && !p.gone)
-                    send_invitation(host, deadline, 2 * pause);
-            });
-        });
+    callbacks_.send_contact(host, wire::encode(contact), deadline,
+                            [this, alive, host, deadline, pause, invitation = peer(host).invitation,
+                             was_early = peer(host).early](Result<void> sent) {
+                                if (alive.expired())
+                                    return;
+                                Peer &p = peer(host);
+                                // Not when the peer was forgotten and invited anew.
+                                if (p.invitation != invitation || p.gone || !p.links.empty())
+                                    return;
+                                bool has_left = !sent && sent.failure().kind == ErrorKind::not_found;
+                                if (p.dial && (!has_left || p.dial->introduced))
+                                    return;
+                                bool repeated = pause != first_invitation_pause; // it had been taken once
+                                if (!sent && !repeated && !has_left && was_early) {
+                                    p.early = false;
+                                    forget_invitation(p);
+                                    if (p.queue.empty())
+                                        p.deadline.reset();
+                                    else
+                                        invite(host); // in what is left of the time of what is sent
+                                    return;
+                                }
+                                if (!sent && (!repeated || has_left))
+                                    return host_gone(host, has_left ? Gone::left : Gone::lost, sent.failure());
+                                p.repeat = loop_.after(pause, [this, host, deadline, pause] {
+                                    Peer &p = peer(host);
+                                    p.repeat.reset();
+                                    if (p.links.empty() && !p.dial && !p.gone)
+                                        send_invitation(host, deadline, 2 * pause);
+                                });
+                            });
 }
 
 void Mesh::left(HostIndex host) {
@@ -167,6 +192,8 @@ bool Mesh::send(HostIndex host, std::uint8_t type, SharedBytes payload) {
     }
     p.queue_bytes += payload->size();
     p.queue.emplace_back(type, std::move(payload));
+    if (std::exchange(p.early, false))
+        p.deadline.reset();
     arm_deadline(host);
     invite(host);
     return true;

@@ -60,6 +60,9 @@ class Mesh {
     void set_faults(const std::vector<LinkFault> &faults) { faults_.emplace(loop_, faults); }
     // Ask `host` to dial this daemon, unless there is a connection; again while none comes.
     void invite(HostIndex host);
+    // The same before anything is to be sent. The host is not lost if it does not come in time: its daemon may start
+    // much later, behind a slow prolog of the RM, say. What is sent then has the whole time.
+    void invite_early(HostIndex host);
     // A contact message arrived through the backend. A malformed one is logged and dropped; the last one counts.
     void on_contact(const Bytes &message);
     // The RM knows that the daemon of `host` has ended in order. Nothing while there is a connection.
@@ -111,6 +114,7 @@ class Mesh {
 
     Peer &peer(HostIndex host);
     void arm_deadline(HostIndex host);
+    static void forget_invitation(Peer &p);
     void send_invitation(HostIndex host, TimePoint deadline, Duration pause);
     void accept(UniqueFd fd, const PeerAddress &from);
     void on_hello(std::uint64_t stranger, std::uint8_t type, const Bytes &payload);

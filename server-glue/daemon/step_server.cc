@@ -132,7 +132,7 @@ void StepServer::begin() {
     // The connection that a collective of the whole job will need is made while libpmix starts.
     Tree tree(context_.step.map.host_count(), context_.settings.transport_radix);
     if (HostIndex parent = tree.parent(context_.self()); parent != no_host)
-        context_.mesh->invite(parent);
+        context_.mesh->invite_early(parent);
     if (!context_.step.is_lobby)
         idle_ = context_.loop.after(no_task_patience, [this] {
             if (!tasks_.any_started())

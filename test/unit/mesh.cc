@@ -213,6 +213,33 @@ void an_unreachable_host_is_lost_in_time(void **) {
     assert_true(Clock::now() - begin < 5s);
 }
 
+// Before anything is sent to it, it may take as long as it likes.
+void who_is_invited_early_may_come_late(void **) {
+    World world(2);
+    auto late = std::move(world.nodes[1]->mesh);
+    world[0].invite_early(1);
+    auto sends_at = Clock::now() + 2 * world.settings.transport_connect_timeout;
+    world.run_until([&] { return Clock::now() > sends_at || !world.nodes[0]->gone.empty(); });
+    assert_true(world.nodes[0]->gone.empty());
+    world.nodes[1]->mesh = std::move(late);
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return !world.nodes[1]->received.empty() || !world.nodes[0]->gone.empty(); });
+    assert_true(world.nodes[0]->gone.empty());
+}
+
+// And what is sent while it is awaited has its own time.
+void what_is_sent_behind_an_early_invitation_has_the_whole_time(void **) {
+    World world(2);
+    world.nodes[1]->mesh.reset();
+    const auto timeout = world.settings.transport_connect_timeout;
+    auto begin = Clock::now();
+    world[0].invite_early(1);
+    world.run_until([&] { return Clock::now() - begin > timeout / 2; });
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return !world.nodes[0]->gone.empty(); });
+    assert_true(Clock::now() - begin >= timeout + timeout / 2);
+}
+
 // Of host 1, where nobody listens.
 Bytes vain_contact() {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -598,6 +625,8 @@ int main() {
         cmocka_unit_test(a_flood_during_the_handshake_keeps_nobody_out),
         cmocka_unit_test(who_goes_is_counted_until_munge_has_looked),
         cmocka_unit_test(strangers_fill_no_log),
+        cmocka_unit_test(who_is_invited_early_may_come_late),
+        cmocka_unit_test(what_is_sent_behind_an_early_invitation_has_the_whole_time),
         cmocka_unit_test(what_hindered_it_is_told),
         cmocka_unit_test(the_rm_knows_better_than_a_vain_try),
         cmocka_unit_test(who_is_there_and_reads_nothing_is_not_lost),
