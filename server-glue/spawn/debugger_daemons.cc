@@ -20,7 +20,7 @@ bool says(const Directives &directives, std::string_view key) {
 }
 
 bool says_daemons(const Directives &directives) {
-    return says(directives, PMIX_DEBUGGER_DAEMONS) || says(directives, PMIX_COSPAWN_APP);
+    return says(directives, PMIX_DEBUGGER_DAEMONS);
 }
 
 std::optional<Process> target_in(const Directives &directives) {
@@ -35,12 +35,29 @@ bool is_stop(const wire::SpawnDirective &d) {
     return d.key == PMIX_DEBUG_STOP_ON_EXEC || d.key == PMIX_DEBUG_STOP_IN_INIT || d.key == PMIX_DEBUG_STOP_IN_APP;
 }
 
-// What is the job's own of what is said for the whole request: stops, input, and output, which libpmix brings to who
-// spawned it by the one namespace that it returns.
-bool is_not_for_daemons(const wire::SpawnDirective &d) {
+// What is the first job's own of what is said for the whole request: input and output, which libpmix brings to who
+// spawned them by the one namespace that it returns.
+bool is_for_the_returned_job(const wire::SpawnDirective &d) {
     bool gathers = d.key == PMIX_IOF_BUFFERING_SIZE || d.key == PMIX_IOF_BUFFERING_TIME;
-    return is_stop(d) || d.key == PMIX_STDIN_TGT || forwarded_channel(d.key) != 0 || gathers ||
-           is_about_output_files(d.key);
+    return d.key == PMIX_STDIN_TGT || forwarded_channel(d.key) != 0 || gathers;
+}
+
+bool is_not_for_daemons(const wire::SpawnDirective &d) {
+    return is_for_the_returned_job(d) || is_stop(d) || is_about_output_files(d.key);
+}
+
+// The programs of which `is_other` is true of their directives, in a request of their own; nothing where all are, or
+// none.
+template <typename Is> std::optional<wire::SpawnRequest> take_apps(wire::SpawnRequest &request, Is is_other) {
+    auto &apps = request.apps;
+    auto others =
+        std::stable_partition(apps.begin(), apps.end(), [&](const auto &app) { return !is_other(app.directives); });
+    if (others == apps.begin() || others == apps.end())
+        return std::nullopt;
+    wire::SpawnRequest out = request;
+    out.apps.assign(std::make_move_iterator(others), std::make_move_iterator(apps.end()));
+    apps.erase(others, apps.end());
+    return out;
 }
 
 bool is_of_daemons(const wire::SpawnDirective &d) {
@@ -87,19 +104,23 @@ bool are_daemons(const wire::SpawnRequest &request) {
 }
 
 std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request) {
-    auto &apps = request.apps;
     if (says_daemons(request.directives))
         return std::nullopt; // all of them
-    auto daemons =
-        std::stable_partition(apps.begin(), apps.end(), [](const auto &app) { return !says_daemons(app.directives); });
-    if (daemons == apps.begin() || daemons == apps.end())
+    auto out = take_apps(request, says_daemons);
+    if (!out)
         return std::nullopt;
-    wire::SpawnRequest out = request;
-    out.apps.assign(std::make_move_iterator(daemons), std::make_move_iterator(apps.end()));
-    apps.erase(daemons, apps.end());
-    std::erase_if(out.directives, is_not_for_daemons);
+    std::erase_if(out->directives, is_not_for_daemons);
     std::erase_if(request.directives, is_of_daemons);
     request.directives.push_back({PMIX_NOTIFY_COMPLETION, 0, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1});
+    return out;
+}
+
+std::optional<wire::SpawnRequest> take_cospawned(wire::SpawnRequest &request) {
+    auto out = take_apps(request, [](const Directives &directives) {
+        return says(directives, PMIX_COSPAWN_APP) && !says_daemons(directives);
+    });
+    if (out)
+        std::erase_if(out->directives, is_for_the_returned_job);
     return out;
 }
 

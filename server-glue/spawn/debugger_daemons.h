@@ -23,11 +23,14 @@ std::vector<wire::TargetHost> target_hosts(const StepInfo &target, const Process
 // Are the programs of this request debugger daemons? After take_daemons() all of them are, or none.
 bool are_daemons(const wire::SpawnRequest &request);
 
-// Takes the programs with PMIX_DEBUGGER_DAEMONS or PMIX_COSPAWN_APP out of a request that has others too; nothing where
-// there are no such two kinds. What is for the whole request is for both, but for
-// stops and the standard streams; the job that stays then tells its end, since its
-// daemons wait for it.
+// Takes the programs with PMIX_DEBUGGER_DAEMONS out of a request that has others too; nothing where there are no such
+// two kinds. What is for the whole request is for both, but for stops and the standard streams; the job that stays then
+// tells its end, since its daemons wait for it.
 std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request);
+
+// The same of those with PMIX_COSPAWN_APP, all together: a job like any other, which only does not belong to the first
+// one. Streams are forwarded of the first one alone.
+std::optional<wire::SpawnRequest> take_cospawned(wire::SpawnRequest &request);
 
 // What those daemons debug, unless they say so themselves: the job that was started with them.
 void set_debug_target(wire::SpawnRequest &daemons, const Bytes &nspace);

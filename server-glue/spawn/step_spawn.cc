@@ -43,9 +43,14 @@ static std::uint32_t size_of(const wire::NamespaceInfo &job) {
     return size;
 }
 
+// Of the job, or of one of its programs, as the planner takes it (WishReader).
 static bool has_flag(const wire::SpawnRequest &request, std::string_view key) {
-    return std::any_of(request.directives.begin(), request.directives.end(),
-                       [&](const auto &directive) { return directive.key == key && directive.number != 0; });
+    auto says = [key](const std::vector<wire::SpawnDirective> &directives) {
+        return std::any_of(directives.begin(), directives.end(),
+                           [key](const auto &directive) { return directive.key == key && directive.number != 0; });
+    };
+    return says(request.directives) ||
+           std::any_of(request.apps.begin(), request.apps.end(), [&](const auto &app) { return says(app.directives); });
 }
 
 static bool tells_end(const wire::SpawnRequest &request) {
@@ -131,11 +136,19 @@ void StepSpawn::spawn_in(const Process &caller, wire::SpawnRequest request, Spaw
         session_.come();
     if (of_tools_.connection_of(caller) && !library_marks_forwarded_output_twice())
         leave_formats_to_library(request);
+    auto cospawned = take_cospawned(request);
     if (auto daemons = take_daemons(request)) {
+        if (cospawned) {
+            context_.log.warning("a PMIx_Spawn is refused: it has both PMIX_DEBUGGER_DAEMONS and PMIX_COSPAWN_APP; "
+                                 "next: two requests");
+            return reply(PMIX_ERR_NOT_SUPPORTED, {});
+        }
         if (!context_.may(caller, policy::Action::debug)) // before the job has started for nothing
             return reply(PMIX_ERR_NO_PERMISSIONS, {});
-        return spawn_with_daemons(caller, std::move(request), std::move(*daemons), std::move(reply));
+        return spawn_both(caller, std::move(request), {std::move(*daemons), true}, std::move(reply));
     }
+    if (cospawned)
+        return spawn_both(caller, std::move(request), {std::move(*cospawned), false}, std::move(reply));
     spawn_one(caller, std::move(request), std::move(reply));
 }
 
@@ -224,20 +237,21 @@ void StepSpawn::find_target(const Process &target, const wire::SpawnRequest &req
                    });
 }
 
-// Two jobs, one after the other: the daemons can only be placed beside processes that are. Both, or none.
-void StepSpawn::spawn_with_daemons(const Process &caller, wire::SpawnRequest request, wire::SpawnRequest daemons,
-                                   SpawnAnswer reply) {
+// Two jobs, one after the other: daemons can only be placed beside processes that are. Both, or none.
+void StepSpawn::spawn_both(const Process &caller, wire::SpawnRequest request, Second second, SpawnAnswer reply) {
     reply = with_forwarding(caller, request, std::move(reply));
-    auto held = std::make_shared<std::pair<wire::SpawnRequest, SpawnAnswer>>(std::move(daemons), std::move(reply));
+    auto held = std::make_shared<std::pair<Second, SpawnAnswer>>(std::move(second), std::move(reply));
     auto started = [this, caller, held](pmix_status_t status, const std::string &nspace) {
         if (status != PMIX_SUCCESS)
             return held->second(status, {});
-        set_debug_target(held->first, nspace);
-        spawn_one(caller, std::move(held->first),
+        if (held->first.debugs)
+            set_debug_target(held->first.request, nspace);
+        spawn_one(caller, std::move(held->first.request),
                   {[this, held, nspace](pmix_status_t result, const std::string &) {
                        if (result == PMIX_SUCCESS)
                            return held->second(PMIX_SUCCESS, nspace);
-                       context_.log.info("the debugger daemons of {} do not start: it is ended", nspace);
+                       context_.log.info("the {} of {} does not start: it is ended",
+                                         held->first.debugs ? "debugger" : "other job", nspace);
                        context_.send(context_.launcher_peer(), wire::EndChild{nspace});
                        held->second(result, {});
                    },

@@ -42,8 +42,11 @@ class StepSpawn final : public StepService {
     void spawn_in(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
     void spawn_one(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
     void start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
-    void spawn_with_daemons(const Process &caller, wire::SpawnRequest request, wire::SpawnRequest daemons,
-                            SpawnAnswer reply);
+    struct Second {
+        wire::SpawnRequest request;
+        bool debugs; // the first one
+    };
+    void spawn_both(const Process &caller, wire::SpawnRequest request, Second second, SpawnAnswer reply);
     void find_target(const Process &target, const wire::SpawnRequest &request,
                      std::function<void(pmix_status_t, std::vector<wire::TargetHost>)> then);
     SpawnAnswer with_forwarding(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply);

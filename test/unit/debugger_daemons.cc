@@ -132,13 +132,18 @@ void daemons_are_a_job_of_their_own(void **) {
                           number(PMIX_IOF_BUFFERING_SIZE, 9), number(PMIX_DEBUG_DAEMONS_PER_NODE, 1)},
                          {app("daemon", 0, {flag(PMIX_DEBUGGER_DAEMONS)}), app("a", 2),
                           app("other", 1, {flag(PMIX_COSPAWN_APP)}), app("b", 1)});
+    auto other = take_cospawned(asked);
+    assert_true(other.has_value());
     auto daemons = take_daemons(asked);
     assert_true(daemons.has_value());
     assert_int_equal(asked.apps.size(), 2);
     check(asked.apps[0].command, "a");
     check(asked.apps[1].command, "b");
-    assert_int_equal(daemons->apps.size(), 2);
+    assert_int_equal(daemons->apps.size(), 1);
     check(daemons->apps[0].command, "daemon");
+    assert_int_equal(other->apps.size(), 1);
+    check(other->apps[0].command, "other");
+    assert_false(are_daemons(*other));
     auto keys = [](const wire::SpawnRequest &which) {
         std::vector<std::string> out;
         for (const auto &d : which.directives)
@@ -148,6 +153,7 @@ void daemons_are_a_job_of_their_own(void **) {
     check(keys(asked), PMIX_DEBUG_STOP_ON_EXEC " " PMIX_FWD_STDOUT " " PMIX_IOF_FILE_ONLY " " PMIX_IOF_BUFFERING_SIZE
                                                " " PMIX_NOTIFY_COMPLETION);
     check(keys(*daemons), PMIX_DEBUG_DAEMONS_PER_NODE);
+    check(keys(*other), PMIX_DEBUG_STOP_ON_EXEC " " PMIX_IOF_FILE_ONLY " " PMIX_DEBUG_DAEMONS_PER_NODE);
     set_debug_target(*daemons, "slurm.1.2");
     check(debug_target_of(*daemons)->nspace, "slurm.1.2");
     set_debug_target(*daemons, "slurm.1.3");

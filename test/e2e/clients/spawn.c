@@ -12,7 +12,7 @@
  *   keep           wait, afterwards, to be ended;  abort: end with PMIx_Abort(7) instead
  *   KEY=VALUE      a directive of the job: a key that begins with "pmix." or "my."; VALUE is a text,
  *                  #NUMBER, yes or no; KEY!=VALUE: a required one; app:KEY=VALUE: of each program;
- *                  again:KEY=VALUE: of each call after the first
+ *                  last:KEY=VALUE: of the last one alone; again:KEY=VALUE: of each call after the first
  *   env=NAME=VALUE, cwd=DIR   of each program
  * Without a program the child is this one: spawn child [DEPTH].
  * A parent prints "spawned NSPACE" or "refused STATUS" for each call, with the seconds it took.
@@ -24,8 +24,8 @@
 static struct {
     pmix_app_t apps[8];
     size_t app_count;
-    pmix_info_t info[32], app_info[8], again[8];
-    size_t info_count, app_info_count, again_count;
+    pmix_info_t info[32], app_info[8], last_info[8], again[8];
+    size_t info_count, app_info_count, last_info_count, again_count;
     const char *env[32], *cwd, *await, *connect;
     size_t env_count;
     int count, times, wanted;
@@ -69,11 +69,12 @@ static void child(int depth) {
 static void directive(char *word) {
     char *value = strchr(word, '=');
     bool required = value > word && value[-1] == '!', of_app = !strncmp(word, "app:", 4),
-         again = !strncmp(word, "again:", 6);
-    pmix_info_t *info = of_app  ? &ask.app_info[ask.app_info_count++]
-                        : again ? &ask.again[ask.again_count++]
-                                : &ask.info[ask.info_count++];
-    word += of_app ? 4 : again ? 6 : 0;
+         of_last = !strncmp(word, "last:", 5), again = !strncmp(word, "again:", 6);
+    pmix_info_t *info = of_app    ? &ask.app_info[ask.app_info_count++]
+                        : of_last ? &ask.last_info[ask.last_info_count++]
+                        : again   ? &ask.again[ask.again_count++]
+                                  : &ask.info[ask.info_count++];
+    word += of_app ? 4 : of_last ? 5 : again ? 6 : 0;
     value[required ? -1 : 0] = 0;
     ++value;
     bool yes = !strcmp(value, "yes");
@@ -203,6 +204,10 @@ int main(int argc, char **argv) {
     if (!ask.app_count) {
         char word[] = "child", *own[] = {own_program(), word, NULL};
         add_app(own);
+    }
+    if (ask.last_info_count) {
+        ask.apps[ask.app_count - 1].info = ask.last_info;
+        ask.apps[ask.app_count - 1].ninfo = ask.last_info_count;
     }
     if (ask.rank < 0 || ask.rank == (long)me.rank) {
         for (int t = 0; t < ask.times; t++) {

@@ -91,6 +91,14 @@ chmod 755 "$test_dir/agent.sh"
 in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.exec.agnt=$test_dir/agent.sh -- /bin/echo 'a b' c"
 is "PMIX_EXEC_AGENT prepares, and becomes the program" "$(grep -E '^(agent of|a b c)' <<<"$output")" $'agent of: /bin/echo a b c\na b c'
 
+in_allocation -N1 -n4 -- "\$R -n1 \$S count=2 last:pmix.cospawn=yes -- \$S child -- \$S child"
+is "PMIX_COSPAWN_APP: a job of its own" "$(lines 'child [0-9] of [0-9]')" "child 0 of 2 child 0 of 2 child 1 of 2 child 1 of 2 "
+is "which is another one" "$(grep -o 'child . of 2 in [^,]*' <<<"$output" | sort -u -k 6 | wc -l)" 2
+first=$(sed -nE 's/^spawned ([^ ]+) after.*/\1/p' <<<"$output")
+is "the first one's name is returned" "$(grep -c "^child . of 2 in $first," <<<"$output")" 2
+in_allocation -N1 -n4 -- "\$R -n1 \$S status=ERROR last:pmix.cospawn=yes -- /bin/sleep 99 -- /no/such/program"
+ok "where one cannot be started neither is" passed
+
 in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.spwn.tool!=yes' -- $PMIXHOST_CLIENTS/tool who"
 like "PMIX_SPAWN_TOOL: it is a tool" "$output" $'(^|\n)tool slurm\\.[0-9]+\\.[1-9]'
 in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.job.time!=#1' -- /bin/sh -c 'sleep 60 && echo lived on'"
@@ -99,10 +107,32 @@ unlike "and the job ends" "$output" 'lived on'
 in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.job.time!=#60' -- /bin/echo lives"
 is "one that is not needed does no harm" "$(grep -c '^lives' <<<"$output") $(grep -c PMIX_JOB_TIMEOUT <<<"$output")" "1 0"
 
+in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.nonpmi!=yes' -- /bin/echo plain"
+like "PMIX_NON_PMI: a program that never calls PMIx_Init" "$output" $'(^|\n)plain'
+# One of two ends with an error, and the other one goes on, or not.
+one_fails="/bin/sh -c '[ \$PMIX_RANK = 1 ] || exit 3; sleep 3; echo lived on'"
+in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=yes' -- $one_fails"
+unlike "PMIX_ABORT_NON_ZERO_TERM: one that fails ends all" "$output" 'lived on'
+in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=no' -- $one_fails"
+like "and not where it says no" "$output" 'lived on'
+echo n9 >"$test_dir/elsewhere"
+in_allocation -N3 --ntasks-per-node=4 -- "\$R -N1 -n1 \$S status=ERROR pmix.addhostfile=$test_dir/elsewhere -- /bin/true"
+ok "PMIX_ADD_HOSTFILE: a host that is not there is refused" passed
+echo n2 >"$test_dir/within"
+in_allocation -N3 --ntasks-per-node=4 -- "\$R -N1 -n1 \$S pmix.addhostfile=$test_dir/within -- /bin/echo runs"
+like "one that is does no harm" "$output" $'(^|\n)runs'
+
 # --- what a child gets
+
+in_allocation -N1 -n2 -- "\$R -n1 --export=ALL,CHILDS=seen \$S -- /bin/sh -c 'echo got: \$CHILDS'"
+like "what its parent's srun exports" "$output" 'got: seen'
+in_allocation -N1 -n3 -- "\$R -n1 -K0 \$S count=2 -- $one_fails"
+like "and its parent's word on what fails" "$output" 'lived on'
 
 in_allocation -N1 -n2 -- "\$R -n1 \$S cwd=/usr env=A='x  y' pmix.envar.set=B=b pmix.envar.prepnd=PATH=/first -- /bin/sh -c 'echo got: \$PWD \"\$A\" \$B \${PATH%%:*} \"\$0\" \"\$@\"' 'one two' '*' ''"
 like "arguments, environment and directory" "$output" 'got: /usr x  y b /first one two \* '
+in_allocation -N1 -n2 -- "\$R -n1 \$S env=L=b:a pmix.envar.first=L=a -- /bin/sh -c 'echo got: \$L'"
+like "PMIX_FIRST_ENVAR: what was there comes first" "$output" 'got: a:b'
 in_allocation -N1 -n2 -- "export THERE=was; \$R -n1 \$S pmix.envar.appnd=PATH=/last pmix.envar.unset=THERE pmix.envar.add=HOME=/none pmix.envar.add=FRESH=yes -- /bin/sh -c 'echo got: \${PATH##*:} \${THERE-unset} \$HOME \$FRESH'"
 like "PMIX_APPEND_ENVAR, PMIX_UNSET_ENVAR, PMIX_ADD_ENVAR" "$output" 'got: /last unset /[^n][^ ]* yes'
 in_allocation -N1 -n2 -- "cp /bin/echo $test_dir/inhere; \$R -n1 \$S cwd=$test_dir -- inhere is it"
