@@ -143,6 +143,8 @@ Verdict WishReader::read_placement(std::string_view key, const wire::SpawnDirect
     if (key == PMIX_PPR)
         return is_text(d) ? per_resource(d, d.text) : malformed(d);
     if (key == PMIX_RANKBY) {
+        if (!is_text(d))
+            return malformed(d);
         std::string word = lower(d.text.substr(0, d.text.find(':')));
         if (word == "slot" || word == "core" || word == "hwthread")
             job_.rank_by_node = false;
@@ -150,7 +152,7 @@ Verdict WishReader::read_placement(std::string_view key, const wire::SpawnDirect
             job_.rank_by_node = true;
         else
             return missing(d, d.text);
-        return {};
+        return word.size() == d.text.size() ? Verdict() : missing(d, d.text);
     }
     if (key == PMIX_BINDTO)
         return is_text(d) ? bind_to(d) : malformed(d);
@@ -224,6 +226,11 @@ Verdict WishReader::settle() {
         return refuse_spawn(PMIX_ERR_NOT_SUPPORTED,
                             "{} is required, which is for output that is forwarded (PMIX_FWD_STDOUT, PMIX_FWD_STDERR)",
                             must_hold_);
+    if ((plan_.forwards & output) != 0 && !must_mark_.empty())
+        return refuse_spawn(PMIX_ERR_NOT_SUPPORTED,
+                            "{} is required, and what is forwarded is not marked; next: leave PMIX_FWD_STDOUT and "
+                            "PMIX_FWD_STDERR out, so that it is printed",
+                            must_mark_);
     auto rule = HeldOutput::rule_of(held_, held_for_);
     plan_.held_bytes = rule.bytes;
     plan_.held_seconds =
@@ -268,9 +275,11 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
             wishes.index_argv = d.number;
         else if (key == PMIX_MERGE_STDERR_STDOUT || key == PMIX_IOF_MERGE_STDERR_STDOUT)
             wishes.merge = d.number;
-        else if (key == PMIX_TAG_OUTPUT || key == PMIX_IOF_TAG_OUTPUT || key == PMIX_IOF_RANK_OUTPUT)
+        else if (key == PMIX_TAG_OUTPUT || key == PMIX_IOF_TAG_OUTPUT || key == PMIX_IOF_RANK_OUTPUT) {
             plan_.label_output = plan_.label_output || d.number;
-        else if (forwarded_channel(key) != 0) {
+            if (d.required && d.number)
+                must_mark_ = d.key;
+        } else if (forwarded_channel(key) != 0) {
             plan_.forwards |= forwarded_channels({&d, 1});
             plan_.push_to_all = plan_.push_to_all || (key == PMIX_FWD_STDIN && d.number);
         } else if (key == PMIX_ABORT_NON_ZERO_TERM)
@@ -502,7 +511,7 @@ Verdict WishReader::bind_to(const wire::SpawnDirective &d) {
     for (const auto &[word, binding] : words) {
         if (wanted == word) {
             plan_.binding = binding;
-            return {};
+            return wanted.size() == d.text.size() ? Verdict() : missing(d, d.text);
         }
     }
     return missing(d, d.text);

@@ -91,6 +91,7 @@ class WishReader {
     std::optional<std::uint32_t> held_; // PMIX_IOF_BUFFERING_SIZE, and _TIME
     std::optional<std::chrono::seconds> held_for_;
     std::string must_hold_; // the one that is required
+    std::string must_mark_; // the same of marks, which srun sets (--label) on what it prints
     std::vector<std::string> added_;
     bool of_job_ = false, handled_ = false; // of the directive that is being read
 };

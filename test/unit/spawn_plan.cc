@@ -73,6 +73,13 @@ void hosts_are_filled_in_order(void **) {
     check(placed(ask(4, {text(PMIX_MAPBY, "node")})), "n1 n2 n3 n1");
     check(placed(ask(4, {text(PMIX_MAPBY, "node"), text(PMIX_RANKBY, "slot")})), "n1 n1 n2 n3");
     check(placed(ask(4, {text(PMIX_MAPBY, "slot"), text(PMIX_RANKBY, "node")})), "n1 n2 n1 n2");
+    for (const char *key : {PMIX_RANKBY, PMIX_BINDTO}) { // with a modifier, which means nothing here
+        auto modified = text(key, key == std::string_view(PMIX_BINDTO) ? "core:overload-allowed" : "slot:fill");
+        check(placed(ask(2, {modified})), "n1 n1");
+        modified.required = 1;
+        check(placed(ask(2, {modified})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    }
+    check(placed(ask(2, {number(PMIX_RANKBY, 1)})), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
     check(placed(ask(3, {text(PMIX_PPR, "1:node")})), "n1 n2 n3");
     check(placed(ask(3, {text(PMIX_MAPBY, "ppr:1:node")})), "n1 n2 n3");
     check(placed(ask(3, {number(PMIX_CPUS_PER_PROC, 2)})), "n1 n2 n3");
@@ -84,6 +91,8 @@ void what_does_not_fit_is_out_of_resource(void **) {
     check(placed(ask(9)), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
     check(placed(ask(4, {text(PMIX_PPR, "1:node")})), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
     check(placed(ask(10, {text(PMIX_MAPBY, "slot:oversubscribe")})), "n1 n1 n1 n2 n2 n2 n3 n3 n3 n3 over");
+    check(placed(ask(10, {text(PMIX_MAPBY, "slot:oversubscribe"), flag(PMIX_NO_OVERSUBSCRIBE)})),
+          PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
     check(placed(ask(0)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
     check(placed(ask(-1)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
     check(placed(ask(INT32_MAX)), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
@@ -305,6 +314,12 @@ void forwarded_output_may_be_gathered(void **) {
     required.required = 1;
     check(held({required}), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
     check(held({text(PMIX_IOF_BUFFERING_TIME, "soon")}), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+    // Nor is what is forwarded marked with its source.
+    auto tag = flag(PMIX_IOF_TAG_OUTPUT);
+    check(held({tag}), "0 0");
+    tag.required = 1;
+    check(held({tag}), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    check(placed(ask(2, {tag})), "n1 n1");
     // What is not forwarded the RM takes, as it comes.
     required.number = 4096;
     check(placed(ask(2, {required})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
