@@ -24,10 +24,14 @@ void InputFlow::spread(Iterator pending, HostIndex at, HostIndex coming_from) {
     auto tell = [&](HostIndex neighbour) {
         if (neighbour == coming_from || !leads_to(at, neighbour, pending->second.message.ranks))
             return;
+        const bool is_gone = hosts_.host_gone(neighbour);
+        if (is_gone && !gone_.contains(neighbour)) { // what has been sent there goes around it first
+            pending->second.waiting.emplace(neighbour, at);
+            return;
+        }
         auto message = pending->second.message;
         message.behind = at;
-        if (!hosts_.host_gone(neighbour) &&
-            hosts_.send(neighbour, wire::InputPush::type, share(wire::encode(message)))) {
+        if (!is_gone && hosts_.send(neighbour, wire::InputPush::type, share(wire::encode(message)))) {
             pending->second.waiting.emplace(neighbour, at);
         } else {
             note(pending->second, 0, why_gone(neighbour));
@@ -132,6 +136,7 @@ void InputFlow::on_taken(HostIndex from, const wire::InputTaken &message) {
 }
 
 void InputFlow::on_host_gone(HostIndex host, bool left) {
+    gone_.insert(host);
     if (left)
         left_.insert(host);
     for (auto next = pending_.begin(); next != pending_.end();) {

@@ -1,7 +1,8 @@
 // The way of input from who pushes it to the processes of a step. Pure: messages in, messages and answers out.
 //
 // It goes along the tree of the step's hosts to those that have a process it is for, each byte once over each link,
-// around hosts that have gone; always by the same links, so that one push does not overtake another. The answer comes
+// around hosts that have gone; always by the same links, and around a host only behind what was sent to it, so that one
+// push does not overtake another. The answer comes
 // when it is in the pipes of all processes that take it, so that who waits for answers costs no more memory than what
 // it has under way, and a process that does not read stops nobody but who pushes to it. What goes another way because a
 // host between has gone is not given twice.
@@ -75,7 +76,8 @@ class InputFlow {
     Tree tree_;
     std::map<std::uint64_t, Pending> pending_;
     std::map<HostIndex, std::uint64_t> seen_; // by root: the last serial that has come here
-    std::set<HostIndex> left_;                // hosts, in order
+    std::set<HostIndex> gone_;                // hosts, as on_host_gone() has told
+    std::set<HostIndex> left_;                // of these, in order
     struct Account {
         std::size_t pending = 0, bytes = 0;
         bool admits(std::size_t more, std::size_t times) const {

@@ -73,6 +73,19 @@ void input_goes_around_hosts_that_go(void **) {
     assert_int_equal(*world.status, PMIX_ERR_IOF_COMPLETE);
 }
 
+// It has gone, and who sends there has not heard it.
+void a_push_does_not_overtake_one_that_went_to_a_host_that_goes(void **) {
+    IofWorld world(12);
+    world.hosts[0]->input.push({"tool", 0}, {22}, "first ", false, StatusReply([](pmix_status_t) {}, PMIX_ERROR));
+    world.gone.insert(2);
+    world.push(0, {22}, "second");
+    assert_false(world.status.has_value());
+    world.tell_gone(2);
+    world.run();
+    assert_string_equal(world.got[22].c_str(), "first second");
+    assert_true(world.status == PMIX_SUCCESS);
+}
+
 void pushes_without_an_answer_are_bounded(void **) {
     IofWorld world(1);
     world.slow = {0};
@@ -123,6 +136,7 @@ int main() {
         cmocka_unit_test(a_closed_input_is_said_if_nobody_takes_it),
         cmocka_unit_test(who_does_not_read_is_waited_for),
         cmocka_unit_test(input_goes_around_hosts_that_go),
+        cmocka_unit_test(a_push_does_not_overtake_one_that_went_to_a_host_that_goes),
         cmocka_unit_test(pushes_without_an_answer_are_bounded),
         cmocka_unit_test(each_pusher_has_an_account),
     };

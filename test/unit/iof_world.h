@@ -144,6 +144,9 @@ struct IofWorld : FakeNetwork {
     }
     void leave(HostIndex host, bool left = false) {
         gone.insert(host);
+        tell_gone(host, left);
+    }
+    void tell_gone(HostIndex host, bool left = false) {
         for (auto &other : hosts) {
             if (gone.contains(other->others.self))
                 continue;
