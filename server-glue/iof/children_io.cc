@@ -47,7 +47,9 @@ void ChildrenIo::runs(const Bytes &nspace, const Process &spawner, std::uint8_t 
     child.spawner_gone = spawner.nspace == context_.step.nspace && ended_.contains(spawner.rank);
     if (child.spawner_gone)
         end_input(nspace, child);
-    gate_->note_child(nspace);
+    if (may_be_written_to_by_tool(child))
+        look_at_spawners_ = std::min(look_at_spawners_, context_.now() + spawners_look);
+    gate_->note_child(nspace, channels);
 }
 
 // What came before the answer is delivered behind it. Of a job that never was nothing comes.
@@ -75,7 +77,7 @@ void ChildrenIo::forget(Children::iterator child) {
 }
 
 TimePoint ChildrenIo::next_time() const {
-    TimePoint next = pace_.next_time();
+    TimePoint next = std::min(pace_.next_time(), look_at_spawners_);
     for (const auto &[nspace, child] : children_) {
         next = std::min(next, child.until);
         if (child.input_ends && child.pushes.empty())
@@ -151,11 +153,19 @@ void ChildrenIo::deliver(Children::iterator entry, wire::ForwardedOutput message
         if (!paused || (reader && unsent_to(reader) <= ToolPace::much_unsent))
             go_on();
     };
+    std::map<Rank, std::uint8_t> failed;
     for (auto &piece : message.pieces) {
-        child.open -= piece.end != 0 && child.open > 0 ? 1 : 0;
+        child.open -= (piece.end != 0 || piece.failed != 0) && child.open > 0 ? 1 : 0;
+        if (piece.failed != 0) {
+            failed[piece.rank] |= piece.channel;
+            done(PMIX_SUCCESS);
+            continue;
+        }
         context_.library->deliver_output(
             {proc_of(message.source, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0}, done);
     }
+    if (!failed.empty() && tell_failure_)
+        tell_failure_(message.source, failed);
     done(PMIX_SUCCESS);
 }
 
@@ -183,6 +193,8 @@ void ChildrenIo::go_on() {
 void ChildrenIo::on_time(TimePoint now) {
     if (now >= pace_.next_time())
         go_on();
+    if (now >= look_at_spawners_)
+        look_at_spawners(now);
     for (auto next = children_.begin(); next != children_.end();) {
         auto child = next++;
         tell_end_of_input(child->first, child->second);
@@ -200,6 +212,25 @@ void ChildrenIo::on_process_gone(Rank rank, std::optional<int>) {
         child.spawner_gone = true;
         end_input(nspace, child);
     }
+}
+
+// Tools, of which nobody says that they go.
+void ChildrenIo::look_at_spawners(TimePoint now) {
+    look_at_spawners_ = TimePoint::max();
+    for (auto &[nspace, child] : children_) {
+        if (!may_be_written_to_by_tool(child))
+            continue;
+        child.spawner_gone = spawner_is_gone(child);
+        if (child.spawner_gone)
+            end_input(nspace, child);
+        else
+            look_at_spawners_ = now + spawners_look;
+    }
+}
+
+bool ChildrenIo::may_be_written_to_by_tool(const Child &child) const {
+    return child.spawner.nspace != context_.step.nspace && !child.spawner_gone && child.until == TimePoint::max() &&
+           (child.channels & wire::stdin_channel) != 0;
 }
 
 // Nobody writes to them any more: that is told behind what has been pushed, however much it is.

@@ -36,6 +36,10 @@ class ChildrenIo final : public StepService {
     }
     // It has ended, or had before it was known to run: it is forgotten after that time.
     void ended(const Bytes &nspace);
+    // Of streams that do not come to their end, because their host was lost, say: to be told to who has asked for
+    // such events.
+    using Failure = std::function<void(const Bytes &nspace, const std::map<Rank, std::uint8_t> &channels)>;
+    void when_output_fails(Failure tell) { tell_failure_ = std::move(tell); }
     // It is one of them, and this is what is forwarded of it; 0: it is none.
     std::uint8_t channels_of(const Bytes &nspace) const;
     void push(PushAsk ask);
@@ -51,12 +55,12 @@ class ChildrenIo final : public StepService {
 
   private:
     static constexpr std::size_t most_early = 64; // jobs
-    static constexpr Duration told_again_in = std::chrono::seconds(1);
+    static constexpr Duration told_again_in = std::chrono::seconds(1), spawners_look = std::chrono::seconds(1);
     struct Child {
         Process spawner;
         ToolOrigins::IsHere spawner_is_here; // of a tool; null: nobody knows which connection it has
         std::uint8_t channels = 0;
-        bool spawner_gone = false;
+        bool spawner_gone = false;  // of a tool: and its end of the input has been told
         std::uint64_t open = 1;     // streams that have not ended
         std::uint64_t given = 0;    // pieces of output
         std::deque<PushAsk> pushes; // the first is under way, so that their order is kept; bounded as a pusher's
@@ -68,6 +72,8 @@ class ChildrenIo final : public StepService {
     using Children = std::map<Bytes, Child>;
     void on_output(wire::ForwardedOutput message);
     bool spawner_is_gone(const Child &child) const;
+    void look_at_spawners(TimePoint now);
+    bool may_be_written_to_by_tool(const Child &child) const;
     void deliver(Children::iterator entry, wire::ForwardedOutput message);
     void forget(Children::iterator child);
     void answer(std::uint64_t id, pmix_status_t status);
@@ -82,6 +88,7 @@ class ChildrenIo final : public StepService {
     StepTools &tools_;
     SessionLink &session_;
     std::shared_ptr<PullGate> gate_;
+    Failure tell_failure_;
     ToolPace pace_;
     Children children_;
     std::size_t beginning_ = 0;               // jobs whose names are not known yet
@@ -89,6 +96,7 @@ class ChildrenIo final : public StepService {
     std::map<Bytes, std::uint32_t> sizes_;    // of those that begin
     std::set<Rank> ended_;                    // of this host, since then
     std::uint64_t sessions_ = 0;              // that have gone
+    TimePoint look_at_spawners_ = TimePoint::max();
     struct Queued {
         std::uint64_t id;
         std::optional<Rank> reader; // a process of this host; else a tool

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -29,14 +30,16 @@ struct PullGate {
     bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
     // Somebody pulls, and has had what was written before. Any thread: the upcall notes it, the loop puts it right.
     std::atomic<bool> kept_is_gone{false};
-    // Or of a job whose output is forwarded to this one (children_io.h). Any thread.
-    void note_child(const Bytes &child) {
+    // Or of a job of which these channels are forwarded to this one (children_io.h). Any thread.
+    void note_child(const Bytes &child, std::uint8_t channels_of_it) {
         std::lock_guard guard(lock_);
-        children_.insert(child);
+        children_[child] = channels_of_it;
     }
-    bool has_child(const Bytes &child) {
+    // Nothing: it is none.
+    std::optional<std::uint8_t> channels_of_child(const Bytes &child) {
         std::lock_guard guard(lock_);
-        return children_.contains(child);
+        auto found = children_.find(child);
+        return found == children_.end() ? std::nullopt : std::optional(found->second);
     }
 
     // Or of one of which nothing is forwarded: there is nothing to pull.
@@ -57,7 +60,8 @@ struct PullGate {
 
   private:
     std::mutex lock_;
-    std::set<Bytes> children_, unforwarded_;
+    std::map<Bytes, std::uint8_t> children_;
+    std::set<Bytes> unforwarded_;
 };
 
 // One that has been granted. Who pulls libpmix does not say.
@@ -72,6 +76,7 @@ struct PullAsk {
     bool must_take_over = false;
     // PMIX_IOF_BUFFERING_SIZE and _TIME: at least so many bytes are given at once, or what has waited so long.
     std::optional<std::uint32_t> held;
+    bool must_be_held = false;
     std::optional<std::chrono::seconds> held_for;
     std::optional<std::chrono::seconds> since; // of what was written before: own_key::output_since
     bool of_child = false;                     // of a job whose output is forwarded here: it comes in any case

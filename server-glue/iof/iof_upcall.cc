@@ -55,6 +55,7 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask, bool &must_have_kept) 
         if (*size > HeldOutput::most_bytes && PMIX_INFO_IS_REQUIRED(&info))
             return PMIX_ERR_NOT_SUPPORTED;
         ask.held = static_cast<std::uint32_t>(std::min<std::int64_t>(*size, HeldOutput::most_bytes));
+        ask.must_be_held = *size > 0 && PMIX_INFO_IS_REQUIRED(&info);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_BUFFERING_TIME)) { // at most: less is right, too
         auto seconds = number_of(info.value);
         if (!seconds || *seconds < 0)
@@ -105,12 +106,18 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
             return PMIX_ERR_OUT_OF_RESOURCE;
         auto gate = upcalls.handlers.shared<PullGate>();
         ask.sources = processes_of(procs, count);
+        std::uint8_t forwarded = ask.channels;
         ask.of_child = std::all_of(ask.sources.begin(), ask.sources.end(), [&](const Process &source) {
-            return source.nspace != gate->nspace && gate->has_child(source.nspace);
+            auto channels_of_it = source.nspace == gate->nspace ? std::nullopt : gate->channels_of_child(source.nspace);
+            forwarded &= channels_of_it.value_or(0);
+            return channels_of_it.has_value();
         });
         if (auto verdict = (ask.of_child ? gate->of_children : gate->verdict).load(); verdict != PMIX_SUCCESS)
             return verdict;
-        if (!ask.of_child && (ask.channels & ~gate->channels) != 0)
+        // Of a child what is forwarded comes to whoever spawned it, however much is pulled.
+        if (ask.of_child ? forwarded == 0 : (ask.channels & ~gate->channels) != 0)
+            return PMIX_ERR_NOT_SUPPORTED;
+        if (ask.of_child && ask.must_be_held) // PMIx_Spawn has said how its output comes
             return PMIX_ERR_NOT_SUPPORTED;
         if (!ask.of_child && ask.must_have_cache && *ask.cache > gate->most_cache)
             return PMIX_ERR_NOT_SUPPORTED;

@@ -60,6 +60,7 @@ StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, Chi
       captured_(context.ranks_here().size()),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
+    children_.when_output_fails([this](const Bytes &nspace, const auto &channels) { tell_failures(channels, nspace); });
     streams_.hold_input(forwards_ & wire::stdin_channel);
     if (forwards_output())
         begin_forwarding();
@@ -121,16 +122,18 @@ void StepIof::on_host_gone(HostIndex host, bool left) {
 void StepIof::on_bad_ends(const wire::HostReport &report) {
     if (report.lost)
         output_.on_root_lost(context_.now(), report.host);
-    if (!report.lost || pulls_ == 0)
+    if (!report.lost)
         return;
     std::map<Rank, std::uint8_t> failed;
     for (Rank rank : context_.step.map.ranks_on(report.host)) {
         for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
-            if (wish_.pulled.has(rank, channel) && !ended_here_.contains({rank, channel}))
+            if (pulls_ > 0 && wish_.pulled.has(rank, channel) && !ended_here_.contains({rank, channel}))
                 failed[rank] |= channel;
+            if (forward_ && (forwards_ & channel) && forward_ended_.emplace(rank, channel).second)
+                forward_->add({rank, channel, 0, 0, {}, 1}, 0); // its parent hears the same
         }
     }
-    tell_failures(failed);
+    tell_failures(failed, context_.step.nspace);
 }
 
 void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
@@ -403,16 +406,16 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
             {proc_of(context_.step.nspace, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0},
             [this, of_this](pmix_status_t) { queue_taken(of_this); });
     }
-    tell_failures(failed);
+    tell_failures(failed, context_.step.nspace);
 }
 
 // An event for those that have the same channels.
-void StepIof::tell_failures(const std::map<Rank, std::uint8_t> &channels) {
+void StepIof::tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace) {
     std::map<std::uint8_t, std::vector<Rank>> ranks;
     for (auto [rank, of_rank] : channels)
         ranks[of_rank].push_back(rank);
     for (const auto &[of_ranks, which] : ranks)
-        tell_failure(which, of_ranks);
+        tell_failure(which, of_ranks, nspace);
 }
 
 void StepIof::tell_failure(const OutputSelection &of) {
@@ -420,13 +423,12 @@ void StepIof::tell_failure(const OutputSelection &of) {
     for (const auto &[channel, ranks] : of.whose())
         channels[ranks] |= channel;
     for (const auto &[ranks, of_ranks] : channels)
-        tell_failure({ranks.begin(), ranks.end()}, of_ranks);
+        tell_failure({ranks.begin(), ranks.end()}, of_ranks, context_.step.nspace);
 }
 
 // Of whoever pulls libpmix tells nobody, so all who have asked for such events hear it.
-void StepIof::tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels) {
-    auto event =
-        output_failure_event(ranks, channels, static_cast<std::uint64_t>(std::time(nullptr)), context_.step.nspace);
+void StepIof::tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels, const Bytes &nspace) {
+    auto event = output_failure_event(ranks, channels, static_cast<std::uint64_t>(std::time(nullptr)), nspace);
     auto packed = pack_infos(event.info->data(), event.info->size());
     if (!packed)
         return context_.log.warning("tools do not hear that output does not come: {}", packed.failure().text);

@@ -80,8 +80,8 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void pull(PullAsk ask);
     void give_what_was_forwarded();
     void tell_what_is_undated(Duration since);
-    void tell_failures(const std::map<Rank, std::uint8_t> &channels);
-    void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels);
+    void tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace);
+    void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels, const Bytes &nspace);
     void tell_failure(const OutputSelection &of);
     void end_pulls(const char *why);
     void push(PushAsk ask);

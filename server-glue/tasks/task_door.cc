@@ -271,10 +271,10 @@ void TaskDoor::await_streams(std::uint64_t id) {
         // The task keeps them until it has heard that they are taken.
         const char answer = streams ? '1' : '0';
         bool heard = ::send(visitor.fd.get(), &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
-        if (streams && heard)
-            take_streams_(visitor.rank, std::move(*streams));
-        else if (heard)
+        if (!streams && heard)
             log_.warning("the standard streams of rank {} stay with it: they cannot be taken", visitor.rank);
+        if (heard)
+            take_streams_(visitor.rank, streams ? std::move(*streams) : TaskDescriptors()); // none: who waits hears so
         await_stop(id);
     });
 }

@@ -105,7 +105,7 @@ end() { # sets $code, and $end_ms, how long srun took
 # as_soon DESCRIPTION PLAIN: a reader that leaves Slurm's own channel delays srun's end by seconds; PLAIN ms are those of a job without one.
 as_soon() {
     diag "srun ended after $end_ms ms, without a tool after $2 ms"
-    ok "$1" test "$end_ms" -lt $(($2 + 2000))
+    ok "$1" test "$end_ms" -lt $((2 * $2 + 4000))
 }
 # at HOST COMMAND ...: a command of the job's user
 at() { (cd "$dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 --host "$1" -- "${@:2}" 2>&1); }

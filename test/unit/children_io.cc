@@ -34,7 +34,9 @@ struct World {
         io.emplace(*context, *tools, *session);
         io->take_asks(handlers);
     }
-    bool knows(const char *nspace) { return io->channels_of(nspace) != 0 && gate->has_child(nspace); }
+    bool knows(const char *nspace) {
+        return io->channels_of(nspace) != 0 && gate->channels_of_child(nspace).has_value();
+    }
 };
 
 void a_job_is_forgotten_when_its_output_has_had_its_time(void **) {
@@ -48,7 +50,7 @@ void a_job_is_forgotten_when_its_output_has_had_its_time(void **) {
     world.io->on_time(until - std::chrono::milliseconds(1));
     assert_true(world.knows("first"));
     world.io->on_time(until);
-    assert_true(world.io->channels_of("first") == 0 && !world.gate->has_child("first"));
+    assert_true(world.io->channels_of("first") == 0 && !world.gate->channels_of_child("first"));
     assert_true(world.io->is_drained("first"));
     assert_true(world.knows("second") && world.io->next_time() == TimePoint::max());
 }

@@ -472,6 +472,56 @@ void an_event_of_ones_own_server_goes_no_further(void **) {
     assert_int_equal(sources.size(), 1);
 }
 
+// What is asked for comes to the loop as it was asked.
+void a_pull_is_what_was_asked_for(void **) {
+    UpcallFixture f;
+    std::optional<PullAsk> got;
+    f.take<PullAsk>([&](PullAsk &ask) { got = std::move(ask); });
+    auto gate = f.upcalls->handlers.shared<PullGate>();
+    gate->verdict = PMIX_SUCCESS;
+    gate->nspace = "job";
+    gate->ranks = 4;
+    gate->note_child("child", PMIX_FWD_STDOUT_CHANNEL);
+    Request request;
+    auto pull = [&](const char *nspace, std::vector<pmix_info_t> infos, pmix_iof_channel_t channels) {
+        pmix_proc_t all = process(nspace, PMIX_RANK_WILDCARD);
+        got.reset();
+        auto status = module().iof_pull(&all, 1, infos.data(), infos.size(), channels, on_status, &request);
+        f.through();
+        return status;
+    };
+    auto info = [](const char *key, auto value, pmix_data_type_t type, bool required = false) {
+        pmix_info_t out;
+        PMIX_INFO_LOAD(&out, key, &value, type);
+        if (required)
+            PMIX_INFO_REQUIRED(&out);
+        return out;
+    };
+    assert_int_equal(pull("job",
+                          {info(PMIX_IOF_DROP_OLDEST, true, PMIX_BOOL), info(PMIX_IOF_CACHE_SIZE, 4096u, PMIX_UINT32),
+                           info(PMIX_IOF_COPY, true, PMIX_BOOL, true)},
+                          PMIX_FWD_STDERR_CHANNEL),
+                     PMIX_OPERATION_SUCCEEDED);
+    assert_true(got && got->drop_oldest == true && got->cache == 4096u && !got->must_have_cache && !got->take_over);
+    assert_int_equal(got->channels, PMIX_FWD_STDERR_CHANNEL);
+    assert_int_equal(
+        pull("job",
+             {info(PMIX_IOF_DROP_NEWEST, true, PMIX_BOOL), info(PMIX_IOF_REDIRECT, true, PMIX_BOOL, true),
+              info(PMIX_IOF_BUFFERING_SIZE, 512u, PMIX_UINT32, true), info(PMIX_IOF_BUFFERING_TIME, 3u, PMIX_UINT32)},
+             PMIX_FWD_STDOUT_CHANNEL),
+        PMIX_OPERATION_SUCCEEDED);
+    assert_true(got && got->drop_oldest == false && got->take_over && got->must_take_over && got->held == 512u);
+    assert_true(got->held_for == std::chrono::seconds(3));
+    // Of a spawned job what is forwarded, as PMIx_Spawn has said.
+    assert_int_equal(pull("child", {}, PMIX_FWD_STDOUT_CHANNEL), PMIX_OPERATION_SUCCEEDED);
+    assert_true(got && got->of_child);
+    assert_int_equal(pull("child", {}, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL), PMIX_OPERATION_SUCCEEDED);
+    assert_int_equal(pull("child", {}, PMIX_FWD_STDERR_CHANNEL), PMIX_ERR_NOT_SUPPORTED);
+    assert_int_equal(pull("child", {info(PMIX_IOF_BUFFERING_SIZE, 512u, PMIX_UINT32, true)}, PMIX_FWD_STDOUT_CHANNEL),
+                     PMIX_ERR_NOT_SUPPORTED);
+    assert_false(got.has_value());
+}
+
 // The library has forgotten the pull when it asks, whatever else the tool says. And only the library ends one.
 void a_pull_ends_whatever_is_said_with_it(void **) {
     UpcallFixture f;
@@ -647,6 +697,7 @@ void all_of(const char *runs) {
             cmocka_unit_test(what_no_host_adds_is_refused),
             cmocka_unit_test(what_comes_with_a_credential_stays),
             cmocka_unit_test(an_event_of_ones_own_server_goes_no_further),
+            cmocka_unit_test(a_pull_is_what_was_asked_for),
             cmocka_unit_test(a_pull_ends_whatever_is_said_with_it),
             cmocka_unit_test(what_is_required_of_a_get),
             cmocka_unit_test(whose_is_asked_in_a_query),

@@ -51,7 +51,8 @@ is "libpmix prints all of it" "$(cat "$test_dir/tool.out" "$test_dir/tool.err" |
     "$(cat "$test_dir"/out.? "$test_dir"/err.? | tr -dc x | wc -c)"
 is "srun's terminal has nothing of it" "$(cat "$test_dir/host.out" "$test_dir/host.err")" ""
 
-tool "$h1" spawn 1 on "until [ -e pull ]; do sleep 0.05; done; cat bytes; echo error >&2" pull bytes.d all out make pull ends 1
+tool "$h1" spawn 1 on "until [ -e pull ]; do sleep 0.05; done; cat bytes; echo error >&2" pull bytes.d all err pull bytes.d all out make pull ends 1
+is "what is not forwarded cannot be pulled" "$(said pull)" $'pull: PMIX_ERR_NOT_SUPPORTED\npull: PMIX_SUCCESS'
 ok "any bytes, and their end" cmp "$test_dir/bytes.d/0.out" "$test_dir/bytes"
 ok "the stream that was not asked for is srun's" until_true 20 grep -q '^error' "$test_dir/host.err"
 is "and not the tool's" "$(grep -c '^error' "$test_dir/tool.err")" 0
@@ -60,6 +61,9 @@ ok "without a word all is srun's" until_true 20 eval '(($(grep -c "^plain" "$tes
     diag "$(cat "$test_dir/host.out" "$test_dir/host.err" "$test_dir/tool.out" "$test_dir/tool.err")"
 touch "$test_dir/seen"
 is "there is nothing to pull or to push" "$(said pull) $(said push)" "pull: PMIX_ERR_NOT_SUPPORTED push: PMIX_ERR_NOT_SUPPORTED"
+tool "$h1" spawn 2 in 'cat >/dev/null; : >end.of.$SLURM_PROCID'
+input_has_ended() { [[ -e $test_dir/end.of.0 && -e $test_dir/end.of.1 ]]; }
+ok "whose input was forwarded from a tool reads its end when that has gone" until_true 30 input_has_ended
 
 : >"$test_dir/tool.out"
 tool "$h2" spawn 2 oetg "until [ -e marks ]; do sleep 0.05; done; echo marked; echo error >&2" make marks hold "$test_dir/marked" &

@@ -431,6 +431,7 @@ is "as a required wish that is not known" "$(tool "$h1" with unknown with requir
     "pull: PMIX_ERR_NOT_SUPPORTED"
 is "and as required buffering of more than there is" \
     "$(tool "$h1" with size=200000 with required pull pulled all out | head -n 1)" "pull: PMIX_ERR_NOT_SUPPORTED"
+is "a copy may be required" "$(tool "$h1" with copy with required pull pulled all out | head -n 1)" 'pull: PMIX_SUCCESS'
 is "as one for more to be kept than the site allows" \
     "$(tool "$h1" with cache=2000000000 with required pull pulled all out | head -n 1)" 'pull: PMIX_ERR_NOT_SUPPORTED'
 is "and one for a form that libpmix gives no pull" "$(tool "$h1" with tag with required pull pulled all out | head -n 1)" \
