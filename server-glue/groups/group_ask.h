@@ -20,9 +20,10 @@ struct GroupAsk {
     Bytes name;
     std::vector<Process> members; // in group-rank order
     bool wants_context = false;
-    bool tolerant = false;      // goes on without members that end
-    bool tells_of_ends = false; // PMIX_GROUP_NOTIFY_TERMINATION
-    Bytes endpoints;            // of this host
+    bool tolerant = false;       // goes on without members that end
+    bool tells_of_ends = false;  // PMIX_GROUP_NOTIFY_TERMINATION
+    bool must_bear_ends = false; // one of these was required
+    Bytes endpoints;             // of this host
     pmix_status_t local_status = PMIX_SUCCESS;
     pmix_status_t refused = PMIX_SUCCESS; // as in FenceAsk
     std::optional<std::chrono::seconds> timeout;

@@ -88,8 +88,10 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
         ask.wants_context = flag;
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_NOTIFY_TERMINATION)) {
         ask.tells_of_ends = flag;
+        ask.must_bear_ends = ask.must_bear_ends || (flag && PMIX_INFO_IS_REQUIRED(&info));
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_OPTIONAL) || PMIX_CHECK_KEY(&info, PMIX_GROUP_FT_COLLECTIVE)) {
         ask.tolerant = ask.tolerant || flag;
+        ask.must_bear_ends = ask.must_bear_ends || (flag && PMIX_INFO_IS_REQUIRED(&info));
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ENDPT_DATA)) {
         if (info.value.type != PMIX_BYTE_OBJECT || !info.value.data.bo.bytes || library_gives_data_of_each_member())
             return; // a member's own word, which is nothing to libpmix 6

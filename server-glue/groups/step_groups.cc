@@ -43,6 +43,8 @@ void StepGroups::group(GroupAsk request) {
         refuse_other_versions(request, *signature);
     bool cross_job = jobs_.spanned_by(*signature);
     signature->tolerant = request.tolerant && !cross_job;
+    if (cross_job && request.must_bear_ends) // of other jobs' processes nobody here hears that they end
+        request.refused = PMIX_ERR_NOT_SUPPORTED;
     auto ask = std::make_shared<GroupAsk>(std::move(request));
     if (!cross_job || ask->kind == CollectiveKind::group_destruct)
         return enter(ask, *signature, {}, context_.now());

@@ -214,6 +214,9 @@ static void pair(const char *key, const char *own, const char *its, int rounds, 
     procs = realloc(procs, (n + other.size) * sizeof(*procs));
     for (uint32_t r = 0; r < other.size; r++)
         procs[n++] = process(other.nspace, r);
+    pmix_status_t rc = construct("refused", procs, n, CONTEXT | OPTIONAL | MUST_HOLD, 0, NULL);
+    if (rc != PMIX_ERR_NOT_SUPPORTED) /* nobody hears of ends in another job */
+        fail("a required PMIX_GROUP_OPTIONAL: %s", status_name(rc));
     for (int i = 0; i < rounds; i++) {
         snprintf(name, sizeof(name), "%s-group-%d", key, i);
         build(name, procs, n, CONTEXT, &id);

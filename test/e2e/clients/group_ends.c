@@ -53,7 +53,8 @@ static void listen_for_members(void) {
 
 /* A construct has ended: with an error for all, or the others have the group. */
 static void check_outcome(const char *group, bool error, pmix_status_t rc, size_t left) {
-    if (error && (rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS))
+    bool is_refused = rc == PMIX_ERR_NOT_SUPPORTED || rc == PMIX_ERR_BAD_PARAM || rc == PMIX_ERR_NO_PERMISSIONS;
+    if (error && (rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS || is_refused))
         fail("%s", status_name(rc));
     if (error)
         return;

@@ -14,7 +14,16 @@ static inline pmix_proc_t *list_of(uint32_t first, uint32_t step, size_t *n) {
     return procs;
 }
 
-enum { CONTEXT = 1, OPTIONAL = 2, TOLERANT = 4, NOTIFY = 8, LOCAL = 16, UNKNOWN = 32, MAX_DIRECTIVES = 8 };
+enum {
+    CONTEXT = 1,
+    OPTIONAL = 2,
+    TOLERANT = 4,
+    NOTIFY = 8,
+    LOCAL = 16,
+    UNKNOWN = 32,
+    MUST_HOLD = 64,
+    MAX_DIRECTIVES = 8
+};
 
 /* The directives of these flags; how many they are. */
 static inline size_t directives(int flags, pmix_info_t info[MAX_DIRECTIVES]) {
@@ -26,7 +35,7 @@ static inline size_t directives(int flags, pmix_info_t info[MAX_DIRECTIVES]) {
             PMIX_INFO_LOAD(&info[n], keys[i], NULL, PMIX_BOOL);
             n++;
         }
-    if (flags & UNKNOWN)
+    if (flags & (UNKNOWN | MUST_HOLD)) /* the last one */
         PMIX_INFO_REQUIRED(&info[n - 1]);
     return n;
 }
