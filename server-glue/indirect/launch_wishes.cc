@@ -15,8 +15,14 @@ constexpr std::pair<const char *, StopPlace> stop_keys[] = {{PMIX_DEBUG_STOP_ON_
                                                             {PMIX_DEBUG_STOP_IN_INIT, StopPlace::init},
                                                             {PMIX_DEBUG_STOP_IN_APP, StopPlace::app}};
 // Its events are told in any case; its output is what the launcher prints, which is the debugger's child.
-constexpr const char *without_effect[] = {PMIX_NOTIFY_JOB_EVENTS, PMIX_NOTIFY_COMPLETION, PMIX_FWD_STDIN,
-                                          PMIX_FWD_STDOUT,        PMIX_FWD_STDERR,        PMIX_FWD_STDDIAG};
+constexpr const char *without_effect[] = {PMIX_NOTIFY_JOB_EVENTS,
+                                          PMIX_NOTIFY_COMPLETION,
+                                          PMIX_NOTIFY_PROC_TERMINATION,
+                                          PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
+                                          PMIX_FWD_STDIN,
+                                          PMIX_FWD_STDOUT,
+                                          PMIX_FWD_STDERR,
+                                          PMIX_FWD_STDDIAG};
 
 bool add(RankRanges &ranks, Rank rank) {
     if (rank == PMIX_RANK_WILDCARD)

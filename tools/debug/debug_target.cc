@@ -121,9 +121,10 @@ static void let_go_on(const std::string &nspace, const std::string &program, con
         all.insert(all.end(), words.begin(), words.end());
     all.emplace_back("--let-go");
     int code = -1;
+    (void)take_interrupt(); // what has ended this command may have ended the debuggers; a further order ends the wait
     if (auto link = DebugLink::open(all); link) {
         for (auto until = std::chrono::steady_clock::now() + patience;
-             link->is_open() && !is_told_to_end() && std::chrono::steady_clock::now() < until;)
+             link->is_open() && !was_interrupted() && std::chrono::steady_clock::now() < until;)
             (void)link->hear(std::chrono::milliseconds(100));
         code = link->exit_code();
     }

@@ -143,9 +143,10 @@ class HostDebug {
             turn();
             release_when_held();
         }
-        std::vector<Rank> held;
-        for (const auto &[rank, one] : ranks_) {
-            if (!one.lost && !told_over_.contains(rank))
+        std::vector<Rank> held; // and those that were announced and have no gdb yet
+        for (Rank rank : here_) {
+            auto one = ranks_.find(rank);
+            if (!told_over_.contains(rank) && (one == ranks_.end() || !one->second.lost))
                 held.push_back(rank);
         }
         let_go();
@@ -321,9 +322,10 @@ class HostDebug {
             if (over_ && !at_exec())
                 break; // let_go() has those, too; one on its way to its first instruction is to be awaited there
             auto begun = came ? begin(process, debugger, deadline) : came;
-            if (!begun)
+            if (!begun) {
+                told_over_.insert(rank);
                 say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, begun.failure().text + "\n"}, true}));
-            else if (ranks_.size() == 1 && !indexes_.path().empty())
+            } else if (ranks_.size() == 1 && !indexes_.path().empty())
                 await_first();
         }
         all_begun_ = true;
@@ -548,7 +550,8 @@ class HostDebug {
 
 bool let_go_on_this_host(const HostDebugAsk &ask) {
     auto until = StackClock::now() + to_let_all_go;
-    bool waits_for_release = ask.stop && *ask.stop != StopPlace::exec;
+    const bool waits_for_release = ask.stop && *ask.stop != StopPlace::exec;
+    std::set<std::string> released; // servers, by their files
     auto plain = [](std::string_view host) { return host.substr(0, host.find('.')); };
     const std::string own = name_of_this_host();
     // A stop that is still under way when its debugger ends is seen at the second look.
@@ -557,11 +560,15 @@ bool let_go_on_this_host(const HostDebugAsk &ask) {
         bool all_run = true;
         for (const auto &server : servers_of(servers_below(rendezvous_root()), ask.nspace)) {
             std::vector<Rank> here;
+            bool comes = false; // one that is to stop, and has not begun
             std::uint64_t asked = ticks_now();
             auto list = server.job == ask.nspace ? processes_of(server, to_look, true)
                                                  : Result<std::vector<ListedProcess>>(std::vector<ListedProcess>());
             for (const auto &process : list ? *list : std::vector<ListedProcess>()) {
-                if (process.pid <= 0 || !is_among(ask.ranks, process.rank))
+                if (!is_among(ask.ranks, process.rank))
+                    continue;
+                comes = comes || (ask.stop && process.prepared);
+                if (process.pid <= 0)
                     continue;
                 here.push_back(process.rank);
                 auto found =
@@ -572,10 +579,13 @@ bool let_go_on_this_host(const HostDebugAsk &ask) {
                 // Denied: a debugger has it still.
                 all_run = all_run && !stands && (found || found.failure().kind != ErrorKind::denied);
             }
-            all_run = all_run && list.ok();
-            if (waits_for_release && !here.empty())
-                waits_for_release = !release_from_stop(server, here, to_release);
-            all_run = all_run && (here.empty() || !waits_for_release);
+            all_run = all_run && list.ok() && !comes;
+            if (!waits_for_release || here.empty() || released.contains(server.file))
+                continue;
+            bool done = release_from_stop(server, here, to_release).ok();
+            if (done && !comes) // who comes later is to be released, too
+                released.insert(server.file);
+            all_run = all_run && done;
         }
         quiet = all_run ? quiet + 1 : 0;
     }

@@ -32,6 +32,8 @@ like "some ranks only" "$status $output" $'^0 .*\n''\[0,3\] \$1 = 42.*'$'\n''\[0
 like "no others" "$output" 'no debugged rank that runs or has stopped is among these'
 like "nor what is no rank" "$output" "focus is 'a-b'; allowed: "
 like "and it goes on behind that" "$output" $'\n''\[0,3\] \$2 = 2'
+says -- 'continue &' interrupt wait ranks 'focus 0' 'print 8*8'
+like "interrupt: who runs is stopped again, and answers" "$status $output" $'^0 .*\n''\[0-3\] stopped.*'$'\n''\[0\] \$1 = 64'
 says -- 'print nonsense' 'shell id' 'commands 1' 'info line nowhere'
 like "also where gdb calls it none" "$(says -- 'break nowhere_at_all' quit; echo "$output")" $'\[0-3\][ \n]Breakpoint 1 \(nowhere_at_all\) pending.*\nFunction "nowhere_at_all" not defined'
 like "gdb's errors are theirs" "$output" $'\n''\[0-3\] No symbol "nonsense" in current context'

@@ -16,7 +16,7 @@ SH
     until [ -e attach ]; do sleep 0.1; done
     second='srun $mpi --overlap -N2 -n4 sh runs.sh'
     \$second
-    for how in release resume dies ends; do
+    for how in release resume dies ends deaf; do
         until [ -e attach.\$how ]; do sleep 0.1; done
         \$second
     done
@@ -232,6 +232,19 @@ for how in dies ends; do
     touch "$test_dir/end"
     ok "$how: what it had paused goes on" until_true 30 nothing_else || diag "left: $(steps)"
 done
+# Daemons that take no notice of the end.
+printf '#!/bin/sh\ntrap "" TERM\nwhile :; do sleep 1; done\n' >"$test_dir/deaf.sh"
+chmod 755 "$test_dir/deaf.sh"
+rm -f "$test_dir"/{end,second.[0-9]}
+touch "$test_dir/attach.deaf"
+ok "deaf: another one runs" until_true 40 up second 4
+second=$(steps)
+two_steps() { (($(steps | wc -l) == 2)); }
+(until_true 40 two_steps && touch "$test_dir/end") &
+debugs target="slurm.$second" node=1 daemon="$test_dir/deaf.sh"
+wait $!
+like "daemons that outlive what they debug are ended" "$output" $'(^|\n)end daemons [1-9]'
+ok "and leave nothing" until_true 30 nothing_else
 touch "$test_dir/over"
 wait "$host_pid" || true
 
