@@ -165,7 +165,7 @@ std::vector<HostEvent> abort_events(const AbortNews &abort, const std::string &n
 #endif
 
 std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace) {
-    auto info = about({}, {}, time);
+    auto info = about({proc_of(nspace, PMIX_RANK_WILDCARD)}, {}, time);
     info->add(PMIX_NSPACE, nspace);
     info->add(PMIX_TIME_REMAINING, seconds_left);
     info->add(PMIX_EVENT_TERMINATE_SESSION, true);
@@ -178,7 +178,7 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
 
 HostEvent session_event(pmix_status_t code, const std::string &allocation, const std::string &request_id,
                         std::uint64_t time, const std::string &nspace) {
-    auto info = about({}, {}, time);
+    auto info = about({proc_of(nspace, PMIX_RANK_WILDCARD)}, {}, time);
     info->add(PMIX_ALLOC_ID, allocation);
     if (!request_id.empty())
         info->add(PMIX_ALLOC_REQ_ID, request_id);

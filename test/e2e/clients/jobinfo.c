@@ -253,17 +253,27 @@ static const uint32_t job = PMIX_RANK_WILDCARD;
 
 /* --- the groups of attributes, as the standard lists them ----------------------------------------*/
 
+static void at_least(const char *name, const char *key, uint32_t least) {
+    pmix_value_t *v = fetch(key, job, job_realm);
+    if (v && v->type == PMIX_UINT32)
+        check(name, v->data.uint32 >= least, "%u for %u processes", v->data.uint32, least);
+}
+
 static void namespace_wide(void) {
     bool map = want.hosts > 0;
+    char server[PMIX_MAX_NSLEN + 16];
+    snprintf(server, sizeof(server), "%s.server", me.proc.nspace);
     SAME(PMIX_NSPACE, job, job_realm, PMIX_STRING, me.proc.nspace);
     SAME(PMIX_JOBID, job, job_realm, PMIX_STRING, want.jobid);
     SAME(PMIX_NODE_LIST, job, job_realm, PMIX_STRING, want.hosts_text);
     SAME(PMIX_UNIV_SIZE, job, job_realm, PMIX_UINT32, want.univ);
     SAME(PMIX_JOB_SIZE, job, job_realm, PMIX_UINT32, map ? num(want.ranks) : NULL);
-    SAME(PMIX_MAX_PROCS, job, job_realm, PMIX_UINT32, NULL);
+    SAME(PMIX_MAX_PROCS, job, job_realm, PMIX_UINT32, want.univ);
+    at_least("PMIX_UNIV_SIZE", PMIX_UNIV_SIZE, me.size);
+    at_least("PMIX_MAX_PROCS", PMIX_MAX_PROCS, me.size);
     SAME(PMIX_NUM_NODES, job, job_realm, PMIX_UINT32, map ? num(want.hosts) : NULL);
-    SAME(PMIX_SERVER_NSPACE, job, job_realm, PMIX_STRING, NULL);
-    SAME(PMIX_SERVER_RANK, job, job_realm, PMIX_PROC_RANK, NULL);
+    SAME(PMIX_SERVER_NSPACE, job, job_realm, PMIX_STRING, server);
+    SAME(PMIX_SERVER_RANK, job, job_realm, PMIX_PROC_RANK, map ? num(want.host_of[me.rank]) : NULL);
     SAME(PMIX_NPROC_OFFSET, job, job_realm, PMIX_PROC_RANK, "0");
     SAME(PMIX_SESSION_ID, job, job_realm, PMIX_UINT32, want.session);
     SAME(PMIX_ALLOCATED_NODELIST, job, job_realm, PMIX_STRING, want.alloc);
@@ -324,8 +334,9 @@ static void node_realm(void) {
     SAME(PMIX_LOCALLDR, job, job_realm, PMIX_PROC_RANK,
          want.hosts ? num(want.local_leader[want.host_of[me.rank]]) : NULL);
     SAME(PMIX_LOCAL_CPUSETS, job, job_realm, PMIX_STRING, NULL);
-    SAME(PMIX_AVAIL_PHYS_MEMORY, job, job_realm, PMIX_UINT64, NULL);
-    SAME(PMIX_NODE_SIZE, job, job_realm, PMIX_UINT32, NULL);
+    SAME(PMIX_AVAIL_PHYS_MEMORY, job, job_realm, PMIX_UINT64,
+         num((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE)));
+    SAME(PMIX_NODE_SIZE, job, job_realm, PMIX_UINT32, want.hosts ? num(want.local_size[want.host_of[me.rank]]) : NULL);
     SAME(PMIX_LOCAL_PROCS, job, job_realm, PMIX_DATA_ARRAY, want.hosts ? want.peers[want.host_of[me.rank]] : NULL);
     for (uint32_t h = 0; h < want.hosts; h++) {
         struct realm by_name = {PMIX_NODE_INFO, want.host[h], -1};
@@ -450,6 +461,10 @@ static void slurm_variables(void) {
         check(rows[i].name, theirs && !strcmp(theirs, text), "%s, but %s=%s", text, rows[i].variable,
               theirs ? theirs : "(not set)");
     }
+    const char *of_job = getenv("SLURM_JOB_ID"), *of_step = getenv("SLURM_STEP_ID");
+    char step[64];
+    snprintf(step, sizeof(step), "%s.%s", of_job ? of_job : "", of_step ? of_step : "");
+    SAME(PMIX_JOBID, job, job_realm, PMIX_STRING, step);
 }
 
 int main(int argc, char **argv) {

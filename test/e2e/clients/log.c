@@ -75,6 +75,12 @@ int main(int argc, char **argv) {
         PMIX_INFO_LOAD(&directives[0], PMIX_LOG_TAG_OUTPUT, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&directives[1], PMIX_LOG_TIMESTAMP_OUTPUT, NULL, PMIX_BOOL);
         expect("labelled", put_out(infos, 1, directives, 2), PMIX_SUCCESS);
+    } else if (!strcmp(what, "dated")) {
+        time_t new_year = 365 * 86400;
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDOUT, out, PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[0], PMIX_LOG_TIMESTAMP, &new_year, PMIX_TIME);
+        PMIX_INFO_LOAD(&directives[1], PMIX_LOG_TIMESTAMP_OUTPUT, NULL, PMIX_BOOL);
+        expect("dated", put_out(infos, 1, directives, 2), PMIX_SUCCESS);
     } else if (!strcmp(what, "xml")) {
         PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDOUT, out, PMIX_STRING);
         PMIX_INFO_LOAD(&directives[0], PMIX_LOG_XML_OUTPUT, NULL, PMIX_BOOL);
@@ -149,7 +155,7 @@ int main(int argc, char **argv) {
         expect("heartbeats", monitor(PMIX_MONITOR_HEARTBEAT, directives, 2), PMIX_SUCCESS);
         PMIx_Heartbeat();
     } else {
-        fail("usage: log say|once|labelled|xml|large|statuses|record|no-record|mail|monitor [TEXT]");
+        fail("usage: log say|once|labelled|dated|xml|large|statuses|record|no-record|mail|monitor [TEXT]");
     }
     fence();
     pass();

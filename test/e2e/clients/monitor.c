@@ -1,6 +1,7 @@
 /* PMIx_Process_monitor: the library watches rank 0, and tells when it shows no sign of life.
  *
  *   monitor heartbeat             rank 0 promises a heartbeat a second, and sends none
+ *   monitor beats                 it sends them for longer than four may be missing, and then none
  *   monitor size|access|modify    a file of rank 0 does not grow, is not read, is not written
  *
  * Every other rank hears of it once, as coming from rank 0. */
@@ -21,10 +22,12 @@ static void hear_one(int file) {
         fail("an alert of another kind or of another process");
 }
 
+static uint32_t drops = 1; /* may be missing */
+
 static void ask(const char *what, const void *value, pmix_data_type_t type, const char *detail) {
     pmix_info_t monitored, directives[4], *results = NULL;
     size_t n = 0, nresults = 0;
-    uint32_t second = 1, drops = 1;
+    uint32_t second = 1;
     bool yes = true, file = detail != NULL;
     PMIX_INFO_LOAD(&monitored, what, value, type);
     PMIX_INFO_LOAD(&directives[n++], PMIX_MONITOR_ID, "life", PMIX_STRING);
@@ -44,13 +47,15 @@ int main(int argc, char **argv) {
     begin(60);
     register_for(codes, 2, on_alert);
     fence();
+    if (!strcmp(what, "beats"))
+        drops = 4;
     if (!strcmp(what, "size"))
         detail = PMIX_MONITOR_FILE_SIZE;
     else if (!strcmp(what, "access"))
         detail = PMIX_MONITOR_FILE_ACCESS;
     else if (!strcmp(what, "modify"))
         detail = PMIX_MONITOR_FILE_MODIFY;
-    else if (strcmp(what, "heartbeat"))
+    else if (strcmp(what, "heartbeat") && strcmp(what, "beats"))
         fail("what is '%s'?", what);
     if (me.rank == 0 && detail) {
         char path[4096];
@@ -62,6 +67,17 @@ int main(int argc, char **argv) {
         ask(PMIX_MONITOR_FILE, path, PMIX_STRING, detail);
     } else if (me.rank == 0) {
         ask(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_BOOL, NULL);
+    }
+    if (!strcmp(what, "beats")) {
+        for (int i = 0; i < 35; i++) {
+            if (me.rank == 0)
+                PMIx_Heartbeat();
+            usleep(200000);
+        }
+        pthread_mutex_lock(&lock);
+        if (me.rank != 0 && alerts[0] > 0)
+            fail("an alert of one that beats");
+        pthread_mutex_unlock(&lock);
     }
     if (me.rank != 0)
         hear_one(detail != NULL);

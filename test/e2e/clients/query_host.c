@@ -178,7 +178,7 @@ static void look_at_support(bool rm) {
         is_in(functions, "PMIx_Allocation_request") != rm)
         fail("the functions are %s", functions);
     const pmix_data_array_t *array = array_of(PMIX_HOST_ATTRIBUTES, NULL, 0);
-    bool queries = false, times = false;
+    bool queries = false, times = false, stops = false;
     for (size_t i = 0; i < array->size; i++) {
         const pmix_info_t *function = (pmix_info_t *)array->array + i;
         const pmix_data_array_t *attributes = function->value.data.darray;
@@ -187,6 +187,7 @@ static void look_at_support(bool rm) {
             fail("attributes of %s", function->key);
         for (size_t j = 0; j < attributes->size; j++) {
             const pmix_regattr_t *one = (pmix_regattr_t *)attributes->array + j;
+            stops |= !strcmp(function->key, "PMIx_Spawn") && !strcmp(one->string, PMIX_DEBUG_STOP_ON_EXEC);
             if (strcmp(function->key, "PMIx_Query_info"))
                 continue;
             queries |= !strcmp(one->name, "PMIX_QUERY_NAMESPACES") && !strcmp(one->string, PMIX_QUERY_NAMESPACES);
@@ -195,6 +196,8 @@ static void look_at_support(bool rm) {
     }
     if (!queries || times != rm)
         fail("the attributes of PMIx_Query_info");
+    if (rm && !stops)
+        fail("the attributes of PMIx_Spawn");
     /* Not of itself, of which clients of 4.2.2 crash. Servers from 5 on find no attributes of a host. */
     pmix_info_t what;
     const char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, NULL};
@@ -209,6 +212,8 @@ static void look_at_support(bool rm) {
         fail("%s: %s", PMIX_QUERY_ATTRIBUTE_SUPPORT, status_name(rc));
     char *spawn = strdup(answer_to(PMIX_QUERY_SPAWN_SUPPORT, NULL, NULL, PMIX_STRING)->data.string);
     char *debug = strdup(answer_to(PMIX_QUERY_DEBUG_SUPPORT, NULL, NULL, PMIX_STRING)->data.string), *rest = debug;
+    if (!*debug || (rm && !is_in(debug, PMIX_DEBUG_STOP_ON_EXEC)))
+        fail("debugging has %s", debug);
     for (char *key; (key = strsep(&rest, ",")) && *key;)
         if (!is_in(spawn, key))
             fail("debugging has %s, spawning does not", key);

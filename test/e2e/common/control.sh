@@ -104,6 +104,8 @@ done
 client 2 1 log labelled hear
 like "a line with channel and time" "$output" \
     '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z stdout: hear out 1'
+client 2 1 log dated hear
+like "a line with the time that its process gives" "$output" '1971-01-01T00:00:00Z hear out 1'
 client 2 1 log xml "hear <&>"
 like "as XML, which names the process" "$output" \
     '<stdout nspace="[^"]+" rank="1">hear &#060;&#038;&#062; out 1&#010;</stdout>'
@@ -158,5 +160,7 @@ for what in heartbeat size access modify; do
     client 3 2 monitor $what
     ok "an alert comes to all others: $what" all_ok 6
 done
+client 2 2 monitor beats
+ok "and none as long as it beats" all_ok 4
 
 done_testing
