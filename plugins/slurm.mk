@@ -41,6 +41,7 @@ plugins_slurm_libbackend_files = \
 	plugins/slurm/backend/contact_socket.h plugins/slurm/backend/contact_socket.cc \
 	plugins/slurm/shim/app_list.cc plugins/slurm/shim/identity.cc \
 	plugins/slurm/backend/loaded_jobs.h plugins/slurm/backend/job_record.h plugins/slurm/backend/job_record.cc \
+	plugins/slurm/backend/job_gpus.h plugins/slurm/backend/job_gpus.cc \
 	plugins/slurm/backend/rm_answers.h plugins/slurm/backend/rm_answers.cc \
 	plugins/slurm/shim/task_map.cc plugins/slurm/steps/session_step.h plugins/slurm/steps/session_step.cc \
 	plugins/slurm/steps/own_srun.h \

@@ -339,7 +339,7 @@ TmpFS=/tmp
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
 
-NodeName=$(compute_list) CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=4096 State=UNKNOWN
+NodeName=$(compute_list) CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=4096 ${gpus:+Gres=gpu:$gpus }State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 TXT
     # Without --cgroup no plugin uses cgroups, but slurmd loads one; this one touches nothing before it
@@ -358,6 +358,10 @@ TXT
     if [[ -n $job_tmp ]]; then
         conf+=(JobContainerType=job_container/tmpfs PrologFlags=Contain)
         printf 'AutoBasePath=true\nBasePath=%s\n' "$dir/jobs" >"$dir/etc/job_container.conf"
+    fi
+    if [[ -n $gpus ]]; then # any devices will do: nobody uses them
+        conf+=(GresTypes=gpu)
+        printf 'Name=gpu File=/dev/%s\n' zero full null random | head -n "$gpus" >"$dir/etc/gres.conf"
     fi
     if [[ -n $configless ]]; then
         conf+=(SlurmctldParameters=enable_configless)
@@ -482,13 +486,14 @@ hosts_are_idle() {
 }
 
 cmd_up() {
-    local hosts='' names='' plugin_dir='' cpus=64 ipv6='' cgroup='' job_tmp='' configless='' shared=() conf=() path
+    local hosts='' names='' plugin_dir='' cpus=64 ipv6='' cgroup='' job_tmp='' configless='' gpus='' shared=() conf=() path
     while (($#)); do
         case $1 in
             --hosts) hosts=${2:-}; shift ;;
             --plugin-dir) plugin_dir=${2:-}; shift ;;
             --names) names=${2:-}; shift ;;
             --cpus) cpus=${2:-}; shift ;;
+            --gpus) gpus=${2:-}; shift ;;
             --share) shared+=("$(realpath -e "${2:-}")") || die "--share: there is no '${2:-}'"; shift ;;
             --conf) conf+=("${2:-}"); shift ;;
             --ipv6) ipv6=yes ;;
@@ -507,6 +512,7 @@ cmd_up() {
     [[ -z $(printf '%s\n' head switch ${names//,/ } | sort | uniq -d) ]] ||
         die "up: --names: each name once, and not head or switch"
     [[ $cpus =~ ^[1-9][0-9]{0,3}$ ]] || die "up: --cpus wants a number from 1 to 9999"
+    [[ -z $gpus || $gpus =~ ^[1-4]$ ]] || die "up: --gpus wants a number from 1 to 4"
     need_root
     need_programs
     slurm_plugin_dir >/dev/null

@@ -5,6 +5,7 @@
 #include "plugins/kit/launch_listener.h"
 #include "plugins/kit/starter_sender.h"
 #include "plugins/kit/unproved_note.h"
+#include "plugins/slurm/backend/job_gpus.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/steps/spawn_command.h"
 
@@ -113,6 +114,34 @@ void children_have_their_parents_options(void **) {
     command = spawn_command(plan, context);
     assert_true(has(command->argv, "--kill-on-bad-exit=1"));
     assert_false(has(command->argv, "--kill-on-bad-exit=0"));
+}
+
+// A step that names none asks for all that the job has.
+void children_ask_for_the_gpus_of_their_hosts(void **) {
+    SpawnPlan plan;
+    plan.apps = {TaskApp()};
+    plan.apps[0].count = 2;
+    plan.parent_nspace = "slurm.7.0";
+    SpawnContext context;
+    auto asks = [&](std::vector<std::string> hosts) {
+        plan.host_of_rank = std::move(hosts);
+        std::string out;
+        auto command = spawn_command(plan, context);
+        for (const auto &word : command->argv) {
+            if (word.starts_with("--gpus") || word.starts_with("--gres"))
+                out += word;
+        }
+        return out;
+    };
+    assert_string_equal(asks({"n1", "n1"}).c_str(), "");
+    context.gpus = {{"n1", 4}, {"n2", 1}, {"n3", 0}};
+    assert_string_equal(asks({"n1", "n1"}).c_str(), "--gpus=4");
+    assert_string_equal(asks({"n2", "n1"}).c_str(), "");
+    assert_string_equal(asks({"n3", "n3"}).c_str(), "--gres=none");
+    assert_int_equal(gpus_in("gpu:a100:2(IDX:0,2),gpu:1(IDX:3),shard:7(IDX:1)"), 3);
+    assert_int_equal(gpus_in("gpu"), 1);
+    assert_int_equal(gpus_in(""), 0);
+    assert_int_equal(gpus_in("craynetwork:3,gpu:4(IDX:0-3"), 4);
 }
 
 void children_have_the_users_limit_of_files(void **) {
@@ -538,6 +567,7 @@ int main() {
         cmocka_unit_test(children_come_into_their_parents_container),
         cmocka_unit_test(a_plan_becomes_a_command),
         cmocka_unit_test(children_have_their_parents_options),
+        cmocka_unit_test(children_ask_for_the_gpus_of_their_hosts),
         cmocka_unit_test(children_have_the_users_limit_of_files),
         cmocka_unit_test(the_parents_word_is_read_with_care),
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),

@@ -6,6 +6,7 @@
 #include "common/text/shell_words.h"
 #include "plugins/slurm/backend/allocation_calls.h"
 #include "plugins/slurm/backend/backend_step.h"
+#include "plugins/slurm/backend/job_gpus.h"
 #include "plugins/slurm/backend/slurm_calls.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -125,6 +126,8 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     if (!site)
         return site.failure();
     site->read_file = read_small_file;
+    if (auto gpus = gpus_of_job(context.job_id)) // without: srun says what is wrong
+        context.gpus = std::move(*gpus);
     if (!allocation.empty())
         describe_allocation(*site, context.environment);
     return std::unique_ptr<JobStarter>(std::make_unique<SlurmStarter>(std::move(context), std::move(*site)));

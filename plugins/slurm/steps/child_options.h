@@ -5,7 +5,7 @@
 
 namespace pmixhost::slurm {
 
-inline constexpr const char *options_for_children[] = {"export",    "kill-on-bad-exit", "no-kill",     "unbuffered",
-                                                       "wait",      "propagate",        "task-prolog", "task-epilog"};
+inline constexpr const char *options_for_children[] = {"export", "kill-on-bad-exit", "no-kill",     "unbuffered",
+                                                       "wait",   "propagate",        "task-prolog", "task-epilog"};
 
 } // namespace pmixhost::slurm

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/ranges.h>
+#include <set>
 #include <slurm/slurm_errno.h>
 
 namespace pmixhost::slurm {
@@ -57,6 +58,19 @@ std::optional<std::uint64_t> limit_in(std::string_view variable) {
     auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
     bool whole = failed == std::errc() && end == text.data() + text.size() && number > 0;
     return whole ? std::optional(number) : std::nullopt;
+}
+
+// All that the children's hosts have, where those are not all: else the step asks for what the whole job has.
+std::string gpus_for(const SpawnPlan &plan, const std::map<std::string, std::uint32_t> &by_host) {
+    std::uint64_t all = 0, here = 0;
+    const std::set<std::string> hosts(plan.host_of_rank.begin(), plan.host_of_rank.end());
+    for (const auto &[host, gpus] : by_host) {
+        all += gpus;
+        here += hosts.contains(host) ? gpus : 0;
+    }
+    if (here == all)
+        return {};
+    return here == 0 ? "--gres=none" : fmt::format("--gpus={}", here);
 }
 
 } // namespace
@@ -120,6 +134,8 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         argv.push_back("--overcommit");
     if (plan.cpus_per_task > 1)
         argv.push_back(fmt::format("--cpus-per-task={}", plan.cpus_per_task));
+    if (std::string gpus = gpus_for(plan, context.gpus); !gpus.empty())
+        argv.push_back(std::move(gpus));
     if (const char *word = binding_word(plan.binding))
         argv.push_back(fmt::format("--cpu-bind={}", word));
     if (auto only = plan.input_rank())

@@ -4,6 +4,7 @@
 
 #include "server-glue/rm/job_starter.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,15 @@ namespace pmixhost::slurm {
 
 struct SpawnContext {
     std::uint32_t job_id = 0;
-    std::string srun;                     // absolute path
-    std::string task_program;             // of pmixhost-task, the same on all hosts
-    std::string output, error;            // --output and --error of the launcher's srun
-    std::string container;                // its --container
-    bool label = false;                   // its --label
-    std::vector<std::string> options;     // those of child_options.h, each as srun's command line has it
-    std::string secret;                   // of its step, and so of its family; may be empty
+    std::string srun;                 // absolute path
+    std::string task_program;         // of pmixhost-task, the same on all hosts
+    std::string output, error;        // --output and --error of the launcher's srun
+    std::string container;            // its --container
+    bool label = false;               // its --label
+    std::vector<std::string> options; // those of child_options.h, each as srun's command line has it
+    std::string secret;               // of its step, and so of its family; may be empty
+    // Of each host, where the job has asked for so many in all (--gpus); else empty.
+    std::map<std::string, std::uint32_t> gpus;
     std::vector<std::string> prefix;      // slurm.spawn_prefix, in words
     std::vector<std::string> environment; // the launcher's
 };
