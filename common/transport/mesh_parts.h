@@ -53,7 +53,7 @@ struct Mesh::Peer {
     std::deque<std::pair<std::uint8_t, SharedBytes>> queue;
     std::unique_ptr<Dial> dial;
     bool invited = false;
-    bool early = false; // and nothing has been queued since
+    bool early = false;             // and nothing has been queued since
     std::optional<Awaited> awaited; // since then
     std::uint64_t invitation = 0;   // the last one
     EventLoop::Handle repeat;       // it brought no connection yet

@@ -284,6 +284,17 @@ void OutputFlow::failed(const std::vector<std::pair<Rank, std::uint8_t>> &stream
     }
 }
 
+void OutputFlow::failed_here(const std::vector<std::pair<Rank, std::uint8_t>> &streams) {
+    auto flow = flows_.find(self_);
+    if (flow == flows_.end())
+        return;
+    for (auto [rank, channel] : streams) {
+        if (flow->second.wish.pulled.has(rank, channel))
+            enqueue(flow->second, {rank, channel, 0, 0, {}, 1});
+    }
+    pump(self_, flow->second);
+}
+
 void OutputFlow::give_credit(HostIndex root, const Flow &flow, const Credits &credits) {
     for (auto [to, cost] : credits)
         hosts_.send(to, wire::OutputTaken::type, share(wire::encode(wire::OutputTaken{root, flow.serial, cost})));

@@ -74,6 +74,8 @@ class OutputFlow {
     void on_time(TimePoint now);
     // What follows of these cannot be had: who wants any of them hears it at once.
     void failed(const std::vector<std::pair<Rank, std::uint8_t>> &streams);
+    // The same of other hosts' processes, and for this host's tools alone: behind what waits here for them.
+    void failed_here(const std::vector<std::pair<Rank, std::uint8_t>> &streams);
     // May more of it come? Else OutputPort::on_room() says when.
     bool room(Rank rank, std::uint8_t channel) const;
     // Of a stream that has ended: may OutputPort::give_back() be told of it? on_room() says when to ask again.

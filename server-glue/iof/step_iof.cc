@@ -125,15 +125,17 @@ void StepIof::on_bad_ends(const wire::HostReport &report) {
     if (!report.lost)
         return;
     std::map<Rank, std::uint8_t> failed;
+    std::vector<std::pair<Rank, std::uint8_t>> forwarded;
     for (Rank rank : context_.step.map.ranks_on(report.host)) {
         for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
-            if (pulls_ > 0 && wish_.pulled.has(rank, channel) && !ended_here_.contains({rank, channel}))
+            if (forward_ && (forwards_ & channel))
+                forwarded.emplace_back(rank, channel); // its parent hears it, too, behind what has come
+            else if (pulls_ > 0 && wish_.pulled.has(rank, channel) && !ended_here_.contains({rank, channel}))
                 failed[rank] |= channel;
-            if (forward_ && (forwards_ & channel) && forward_ended_.emplace(rank, channel).second)
-                forward_->add({rank, channel, 0, 0, {}, 1}, 0); // its parent hears the same
         }
     }
     tell_failures(failed, context_.step.nspace);
+    output_.failed_here(forwarded);
 }
 
 void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
@@ -373,9 +375,10 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
         std::uint32_t of_this = OutputQueue::cost(piece);
         bool is_forwarded = forward_ && (forwards_ & piece.channel);
         if (is_forwarded) {
-            if (piece.end)
-                forward_ended_.emplace(piece.rank, piece.channel);
-            forward_->add(piece, std::exchange(of_this, 0));
+            wire::OutputPiece once = piece; // a stream ends once, though more of it may come from a host in between
+            if ((piece.end || piece.failed) && !forward_ended_.emplace(piece.rank, piece.channel).second)
+                once.end = once.failed = 0;
+            forward_->add(std::move(once), std::exchange(of_this, 0));
         }
         if (pulls_ == 0 || !wish_.pulled.has(piece.rank, piece.channel)) {
             queue_taken(of_this);
@@ -392,7 +395,8 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
                                      piece.rank, missed_, context_.step.job_id, not_logged(*others));
         }
         if (piece.failed) {
-            failed[piece.rank] |= piece.channel;
+            if (!ended_here_.contains({piece.rank, piece.channel}))
+                failed[piece.rank] |= piece.channel;
             queue_taken(of_this);
             continue;
         }

@@ -28,14 +28,15 @@ Result<UniqueFd> moved_up(int fd) {
     return {std::move(high)};
 }
 
-// A shell sets the soft limit of open files and becomes the program: of this process it is that of all its threads.
+// A program of util-linux sets the soft limit of open files and becomes the command: of this process it is that of all
+// its threads, and a shell would drop variables whose names are none of its own.
 void start_with_limit(std::vector<std::string> &argv, std::uint64_t open_files) {
+    constexpr const char *program = "/usr/bin/prlimit";
     rlimit own{};
-    if (::getrlimit(RLIMIT_NOFILE, &own) != 0 || own.rlim_cur == std::min<rlim_t>(open_files, own.rlim_max))
+    if (::getrlimit(RLIMIT_NOFILE, &own) != 0 || own.rlim_cur == std::min<rlim_t>(open_files, own.rlim_max) ||
+        ::access(program, X_OK) != 0)
         return;
-    std::vector<std::string> shell{"/bin/sh", "-c", R"(ulimit -Sn "$0"; exec "$@")",
-                                   std::to_string(std::min<rlim_t>(open_files, own.rlim_max))};
-    argv.insert(argv.begin(), shell.begin(), shell.end());
+    argv.insert(argv.begin(), {program, fmt::format("--nofile={}:", std::min<rlim_t>(open_files, own.rlim_max))});
 }
 
 std::vector<char *> pointers(std::vector<std::string> &strings) {

@@ -42,6 +42,12 @@ bool is_for_the_returned_job(const wire::SpawnDirective &d) {
     return d.key == PMIX_STDIN_TGT || forwarded_channel(d.key) != 0 || gathers;
 }
 
+// A stop of some of the first job's ranks.
+bool names_ranks(const wire::SpawnDirective &d) {
+    bool all = d.kind == static_cast<std::uint8_t>(SpawnValue::number) && d.number == PMIX_RANK_WILDCARD;
+    return is_stop(d) && d.kind != static_cast<std::uint8_t>(SpawnValue::flag) && !all;
+}
+
 bool is_not_for_daemons(const wire::SpawnDirective &d) {
     return is_for_the_returned_job(d) || is_stop(d) || is_about_output_files(d.key);
 }
@@ -120,7 +126,7 @@ std::optional<wire::SpawnRequest> take_cospawned(wire::SpawnRequest &request) {
         return says(directives, PMIX_COSPAWN_APP) && !says_daemons(directives);
     });
     if (out)
-        std::erase_if(out->directives, is_for_the_returned_job);
+        std::erase_if(out->directives, [](const auto &d) { return is_for_the_returned_job(d) || names_ranks(d); });
     return out;
 }
 

@@ -259,6 +259,8 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
         return standard_input(d);
     } else if (forwarded_channel(key) != 0 && !site_.forwards_streams) {
         return missing(d, "the standard streams of spawned jobs stay with the resource manager here");
+    } else if (key == PMIX_FWD_STDIN && is_number(d) && !of_job_) {
+        return missing(d, "of one program, and not of the whole request");
     } else if (key == PMIX_FWD_STDIN && is_number(d)) {
         plan_.forwards |= forwarded_channels({&d, 1});
         auto rank = static_cast<std::uint32_t>(d.number);
@@ -279,6 +281,8 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
             plan_.label_output = plan_.label_output || d.number;
             if (d.required && d.number)
                 must_mark_ = d.key;
+        } else if (forwarded_channel(key) != 0 && !of_job_) {
+            return missing(d, "of one program, and not of the whole request"); // libpmix does not look there
         } else if (forwarded_channel(key) != 0) {
             plan_.forwards |= forwarded_channels({&d, 1});
             plan_.push_to_all = plan_.push_to_all || (key == PMIX_FWD_STDIN && d.number);

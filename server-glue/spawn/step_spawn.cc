@@ -57,10 +57,10 @@ static bool tells_end(const wire::SpawnRequest &request) {
     return has_flag(request, PMIX_NOTIFY_COMPLETION) || has_flag(request, PMIX_NOTIFY_JOB_EVENTS);
 }
 
-static bool asks_for_ends(const wire::SpawnDirective &directive) {
+static bool asks_for_ends(const wire::SpawnRequest &request) {
     static constexpr std::string_view keys[] = {PMIX_NOTIFY_COMPLETION, PMIX_NOTIFY_JOB_EVENTS,
                                                 PMIX_LOG_PROC_TERMINATION, PMIX_LOG_PROC_ABNORMAL_TERMINATION};
-    return directive.number != 0 && std::find(std::begin(keys), std::end(keys), directive.key) != std::end(keys);
+    return std::any_of(std::begin(keys), std::end(keys), [&](std::string_view key) { return has_flag(request, key); });
 }
 
 StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
@@ -132,7 +132,7 @@ void StepSpawn::spawn_in(const Process &caller, wire::SpawnRequest request, Spaw
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         context_.mesh->invite(context_.session_peer());
     // The children's hosts tell this one of ends through the session.
-    if (std::any_of(request.directives.begin(), request.directives.end(), asks_for_ends))
+    if (asks_for_ends(request))
         session_.come();
     if (of_tools_.connection_of(caller) && !library_marks_forwarded_output_twice())
         leave_formats_to_library(request);

@@ -128,10 +128,11 @@ void all_of_one_program_may_stop(void **) {
 }
 
 void daemons_are_a_job_of_their_own(void **) {
-    auto asked = request({flag(PMIX_DEBUG_STOP_ON_EXEC), flag(PMIX_FWD_STDOUT), flag(PMIX_IOF_FILE_ONLY),
-                          number(PMIX_IOF_BUFFERING_SIZE, 9), number(PMIX_DEBUG_DAEMONS_PER_NODE, 1)},
-                         {app("daemon", 0, {flag(PMIX_DEBUGGER_DAEMONS)}), app("a", 2),
-                          app("other", 1, {flag(PMIX_COSPAWN_APP)}), app("b", 1)});
+    auto asked =
+        request({flag(PMIX_DEBUG_STOP_ON_EXEC), number(PMIX_DEBUG_STOP_IN_INIT, 2), flag(PMIX_FWD_STDOUT),
+                 flag(PMIX_IOF_FILE_ONLY), number(PMIX_IOF_BUFFERING_SIZE, 9), number(PMIX_DEBUG_DAEMONS_PER_NODE, 1)},
+                {app("daemon", 0, {flag(PMIX_DEBUGGER_DAEMONS)}), app("a", 2),
+                 app("other", 1, {flag(PMIX_COSPAWN_APP)}), app("b", 1)});
     auto other = take_cospawned(asked);
     assert_true(other.has_value());
     auto daemons = take_daemons(asked);
@@ -150,8 +151,8 @@ void daemons_are_a_job_of_their_own(void **) {
             out.push_back(d.key);
         return fmt::format("{}", fmt::join(out, " "));
     };
-    check(keys(asked), PMIX_DEBUG_STOP_ON_EXEC " " PMIX_FWD_STDOUT " " PMIX_IOF_FILE_ONLY " " PMIX_IOF_BUFFERING_SIZE
-                                               " " PMIX_NOTIFY_COMPLETION);
+    check(keys(asked), PMIX_DEBUG_STOP_ON_EXEC " " PMIX_DEBUG_STOP_IN_INIT " " PMIX_FWD_STDOUT " " PMIX_IOF_FILE_ONLY
+                                               " " PMIX_IOF_BUFFERING_SIZE " " PMIX_NOTIFY_COMPLETION);
     check(keys(*daemons), PMIX_DEBUG_DAEMONS_PER_NODE);
     check(keys(*other), PMIX_DEBUG_STOP_ON_EXEC " " PMIX_IOF_FILE_ONLY " " PMIX_DEBUG_DAEMONS_PER_NODE);
     set_debug_target(*daemons, "slurm.1.2");

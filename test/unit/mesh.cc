@@ -22,8 +22,9 @@ constexpr std::uint8_t note = 99; // a type that only this test knows
 
 struct Node {
     std::unique_ptr<Mesh> mesh;
-    Bytes contact;      // the last contact message for it
-    bool ended = false; // nobody takes them any more
+    Bytes contact;            // the last contact message for it
+    bool ended = false;       // nobody takes them any more
+    bool unreachable = false; // nor can anybody be asked
     std::vector<std::pair<HostIndex, Bytes>> received;
     std::vector<std::pair<HostIndex, Mesh::Gone>> gone;
     std::string why; // the last one is
@@ -61,6 +62,8 @@ struct World {
                  },
                  [this](HostIndex to, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
                      loop->post([this, to, message, done] {
+                         if (nodes[to]->unreachable)
+                             return done(error(ErrorKind::unreachable, "no way"));
                          nodes[to]->contact = message;
                          if (nodes[to]->mesh)
                              nodes[to]->mesh->on_contact(message);
@@ -224,6 +227,21 @@ void who_is_invited_early_may_come_late(void **) {
     world.nodes[1]->mesh = std::move(late);
     world[0].send(1, note, share("x"));
     world.run_until([&] { return !world.nodes[1]->received.empty() || !world.nodes[0]->gone.empty(); });
+    assert_true(world.nodes[0]->gone.empty());
+}
+
+// Nor is it lost when the RM says that it cannot be reached, and is invited anew by what is sent.
+void an_early_invitation_may_fail(void **) {
+    World world(2);
+    world.nodes[1]->unreachable = true;
+    world[0].invite_early(1);
+    world[0].send(1, note, share("x")); // before the RM has said so
+    bool asked = false;
+    world.loop->post([&] {
+        world.nodes[1]->unreachable = false;
+        asked = true;
+    });
+    world.run_until([&] { return asked && (!world.nodes[1]->received.empty() || !world.nodes[0]->gone.empty()); });
     assert_true(world.nodes[0]->gone.empty());
 }
 
@@ -626,6 +644,7 @@ int main() {
         cmocka_unit_test(who_goes_is_counted_until_munge_has_looked),
         cmocka_unit_test(strangers_fill_no_log),
         cmocka_unit_test(who_is_invited_early_may_come_late),
+        cmocka_unit_test(an_early_invitation_may_fail),
         cmocka_unit_test(what_is_sent_behind_an_early_invitation_has_the_whole_time),
         cmocka_unit_test(what_hindered_it_is_told),
         cmocka_unit_test(the_rm_knows_better_than_a_vain_try),

@@ -143,6 +143,24 @@ void a_failure_comes_to_who_pulls(void **) {
     assert_true(world.hosts[0]->ended.contains(9));
 }
 
+// Of a host that was lost, of which some has come and still waits.
+void a_lost_hosts_failure_comes_behind_its_last_words(void **) {
+    IofWorld world(2);
+    world.hosts[0]->output.pull(world.now, all_output());
+    world.run();
+    world.hosts[0]->reads = false;
+    const std::string much(2 * wire::output_window, 'x');
+    world.write(2, much);
+    world.run();
+    world.leave(1);
+    world.hosts[0]->output.failed_here({{2, wire::stdout_channel}});
+    world.run();
+    assert_false(world.hosts[0]->failed.contains(2));
+    world.hosts[0]->reads = true;
+    world.run();
+    assert_true(world.hosts[0]->failed.contains(2));
+}
+
 void output_is_held_where_it_is_written(void **) {
     IofWorld world(5);
     IofWorld::Host &root = *world.hosts[0];
@@ -473,6 +491,7 @@ int main() {
         cmocka_unit_test(what_was_kept_comes_first_and_once),
         cmocka_unit_test(each_channel_is_of_its_own_processes),
         cmocka_unit_test(a_failure_comes_to_who_pulls),
+        cmocka_unit_test(a_lost_hosts_failure_comes_behind_its_last_words),
         cmocka_unit_test(output_is_held_where_it_is_written),
         cmocka_unit_test(what_is_still_to_be_delivered_is_counted),
         cmocka_unit_test(what_is_held_comes_whole_to_who_reads),

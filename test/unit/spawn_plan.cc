@@ -242,6 +242,8 @@ void the_rest_of_the_directives_is_in_the_plan(void **) {
     auto result = plan_spawn(request, three_hosts());
     auto &plan = std::get<SpawnPlan>(result);
     assert_int_equal(plan.timeout->count(), 7);
+    auto spawn_timeout = plan_spawn(ask(2, {number(PMIX_SPAWN_TIMEOUT, 8)}), three_hosts());
+    assert_int_equal(std::get<SpawnPlan>(spawn_timeout).timeout->count(), 8);
     assert_true(plan.binding == SpawnPlan::Binding::core);
     assert_int_equal(*plan.stdin_rank, 1);
     assert_true(plan.label_output && plan.apps[0].merge && plan.apps[0].index_argv);
@@ -320,6 +322,13 @@ void forwarded_output_may_be_gathered(void **) {
     tag.required = 1;
     check(held({tag}), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
     check(placed(ask(2, {tag})), "n1 n1");
+    assert_true(std::get<SpawnPlan>(plan_spawn(ask(2, {flag(PMIX_IOF_RANK_OUTPUT)}), site)).label_output);
+    // Nor is anything forwarded of one program alone, where libpmix does not look.
+    auto request = ask(2);
+    request.apps[0].directives = {flag(PMIX_FWD_STDOUT)};
+    assert_int_equal(std::get<SpawnPlan>(plan_spawn(request, site)).forwards, 0);
+    request.apps[0].directives[0].required = 1;
+    assert_true(std::holds_alternative<SpawnRefusal>(plan_spawn(request, site)));
     // What is not forwarded the RM takes, as it comes.
     required.number = 4096;
     check(placed(ask(2, {required})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));

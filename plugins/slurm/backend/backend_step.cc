@@ -152,9 +152,8 @@ static std::vector<std::string> hosts_of_allocation(std::vector<std::string> hos
                                                     const std::vector<std::string> &of_step) {
     std::unordered_set<std::string> known;
     std::erase_if(hosts, [&](const auto &host) { return !known.insert(host).second; });
-    if (!known.contains(of_step.front()))
-        return {};
-    return hosts;
+    bool has_all = std::all_of(of_step.begin(), of_step.end(), [&](const auto &host) { return known.contains(host); });
+    return has_all ? hosts : std::vector<std::string>();
 }
 
 Result<SlurmStep> read_start_document(const StartDocument &document, const Settings &settings) {

@@ -146,9 +146,12 @@ LaunchContext srun_context() {
     DaemonPath daemon = daemon_path(plugin_directory());
     context.daemon = std::move(daemon.path);
     context.daemon_arguments = std::move(daemon.arguments);
-    context.allocated_hosts = of_allocation("SLURM_JOB_NODELIST");
-    if (context.allocated_hosts.empty()) // srun has made the allocation itself, or was told its job
-        context.allocated_hosts = variable("SLURM_NODELIST");
+    // srun itself sets SLURM_NODELIST by now; the other one is a step's in a shell that is one (srun --pty).
+    context.allocated_hosts = fmt::format("{}", fmt::join(of_components("SLURM_JOB_NODELIST"), ","));
+    for (const char *name : {"SLURM_NODELIST", "SLURM_JOB_NODELIST"}) {
+        if (context.allocated_hosts.empty())
+            context.allocated_hosts = variable(name);
+    }
     context.allocated_cpus = of_allocation("SLURM_JOB_CPUS_PER_NODE");
     if (&slurm_conf) {
         if (slurm_conf.cluster_name)
@@ -322,7 +325,7 @@ static std::vector<std::string> options_of_children() {
     for (const char *name : options_for_children) {
         if (std::string value = option_of_srun(name); value == "set")
             options.push_back(fmt::format("--{}", name));
-        else if (!value.empty())
+        else if (!value.empty() && value != "unset")
             options.push_back(fmt::format("--{}={}", name, value));
     }
     return options;
@@ -415,8 +418,13 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         add("slurm.error", error);
         add("slurm.label", label);
         add("slurm.container", container);
-        for (const auto &option : options)
-            add("slurm.option", option);
+        for (const auto &option : options) {
+            if (option.find('\n') == std::string::npos)
+                add("slurm.option", option);
+            else
+                slurm_error("pmixhost: the value of %s has a line break: it does not hold for what is spawned",
+                            option.substr(0, option.find('=')).c_str());
+        }
         for (const auto &variable : user_variables(environ))
             add("env", variable);
         if (!added)

@@ -47,6 +47,7 @@ break_host "$victim"
 begin=$SECONDS
 run salloc -Q -N1 -n1 -w "$(host_name 1)" : -N1 -n1 -w "$victim" srun "$mpi" --het-group=0,1 sleep 90
 ends_soon "a het step whose second component is broken"
+begin=$SECONDS
 run srun "$mpi" -N1 -n1 -w "$(host_name 1)" sleep 90 : -N1 -n1 -w "$victim" sleep 90
 ends_soon "and one that has made its allocation itself"
 mend_host

@@ -126,8 +126,10 @@ like "one that is does no harm" "$output" $'(^|\n)runs'
 
 in_allocation -N1 -n2 -- "\$R -n1 --export=ALL,CHILDS=seen \$S -- /bin/sh -c 'echo got: \$CHILDS'"
 like "what its parent's srun exports" "$output" 'got: seen'
-in_allocation -N1 -n3 -- "\$R -n1 -K0 \$S count=2 -- $one_fails"
-like "and its parent's word on what fails" "$output" 'lived on'
+in_allocation -N1 -n3 -- "\$R -n1 -K1 \$S count=2 -- $one_fails"
+unlike "and its parent's word on what fails" "$output" 'lived on'
+in_allocation -N1 -n2 -- "ulimit -Sn 500; env A.B=dotted \$R -n1 --no-kill=off \$S -- /usr/bin/env"
+like "what it does not say, and variables that no shell takes" "$output" $'(^|\n)A\\.B=dotted'
 
 in_allocation -N1 -n2 -- "\$R -n1 \$S cwd=/usr env=A='x  y' pmix.envar.set=B=b pmix.envar.prepnd=PATH=/first -- /bin/sh -c 'echo got: \$PWD \"\$A\" \$B \${PATH%%:*} \"\$0\" \"\$@\"' 'one two' '*' ''"
 like "arguments, environment and directory" "$output" 'got: /usr x  y b /first one two \* '
