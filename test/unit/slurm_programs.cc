@@ -225,8 +225,18 @@ static void garbled_programs_harm_nothing(void **) {
     }
 }
 
+static void a_job_of_another_cluster_spawns_nothing(void **) {
+    for (const char *here : {"", "main", "main:10.0.0.1:6817:9728"})
+        assert_true(check_cluster(here, "main").ok());
+    assert_true(check_cluster("far:10.0.0.2:6817:9728", "").ok());
+    auto refused = check_cluster("far:10.0.0.2:6817:9728", "main");
+    assert_false(refused.ok());
+    assert_non_null(std::strstr(refused.failure().text.c_str(), "sbatch -M far"));
+}
+
 int main() {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_of_another_cluster_spawns_nothing),
         cmocka_unit_test(the_program_follows_the_options),
         cmocka_unit_test(what_is_not_understood_is_not_guessed),
         cmocka_unit_test(colons_divide_a_het_step),

@@ -331,6 +331,12 @@ static std::vector<std::string> options_of_children() {
     return options;
 }
 
+// Of several that --clusters names srun takes one, and says in its environment which.
+static std::string cluster_of_srun() {
+    std::string working = variable("SLURM_WORKING_CLUSTER"), named = option_of_srun("clusters");
+    return !working.empty() || named.find(',') != named.npos ? working : named;
+}
+
 // srun looks at the programs once, for all hosts.
 static PmixUse pmix_use_of_step(const std::vector<App> &apps) {
     if (!option_of_srun("container").empty())
@@ -398,11 +404,14 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     parts.launcher_file = std::move(*file);
     parts.sealer = std::move(sealer);
     parts.start_launcher =
-        [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
-         job = std::to_string(map->job_id), output = for_children(option_of_srun("output"), option_of_srun("chdir")),
+        [cluster = cluster_of_srun(), own_cluster = context.cluster, daemon = context.daemon,
+         arguments = context.daemon_arguments, host = context.host, job = std::to_string(map->job_id),
+         output = for_children(option_of_srun("output"), option_of_srun("chdir")),
          error = for_children(option_of_srun("error"), option_of_srun("chdir")), label = option_of_srun("label"),
          container = option_of_srun("container"), options = options_of_children(),
          secret = context.secret]() -> Result<kit::LauncherProcess> {
+        if (auto here = check_cluster(cluster, own_cluster); !here)
+            return here.failure();
         StartDocument document;
         Result<void> added;
         auto add = [&](std::string_view key, std::string_view value) {

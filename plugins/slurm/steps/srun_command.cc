@@ -252,6 +252,17 @@ Result<void> check_holder(const SrunPrograms &programs, std::string_view holder)
                  words.empty() ? ":" : printable(words.front()));
 }
 
+Result<void> check_cluster(std::string_view working, std::string_view own) {
+    std::string_view name = working.substr(0, working.find(':'));
+    if (name.empty() || own.empty() || name == own)
+        return {};
+    return error(
+        ErrorKind::unsupported,
+        "the job runs on cluster {}, and srun was called on {}, where nobody knows it; next: call srun on a host of "
+        "{}, as in sbatch -M {}",
+        printable(name), own, printable(name), printable(name));
+}
+
 std::string option_of_srun(const char *name) {
     if (!&srun_options || !&slurm_option_isset || !&slurm_option_get || !slurm_option_isset(&srun_options, name))
         return {};
