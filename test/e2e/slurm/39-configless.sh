@@ -3,7 +3,7 @@
 # srun for PMIx_Spawn among it, finds Slurm without it. And salloc's shell runs on the first host (LaunchParameters).
 . "$(dirname "$0")/../common/words.sh"
 
-own_cluster configless --configless --hosts 3 --conf LaunchParameters=use_interactive_step,enable_nss_slurm \
+own_cluster configless --configless --hosts 3 --conf LaunchParameters=use_interactive_step,enable_nss_slurm,test_exec,slurmstepd_memlock \
     --conf MpiDefault=pmixhost ||
     { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 unset CLIENT_DIR
