@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 namespace pmixhost {
 
@@ -30,6 +31,14 @@ class OneTimeGate {
         };
         static thread_local AtExit at_exit;
         at_exit.gate = std::move(gate);
+    }
+
+    // Waits for that, and until the thread holds the gate no longer: the leak sanitizer does not look into a thread
+    // that is ending.
+    static void await_thread_exit(const std::shared_ptr<OneTimeGate> &gate) {
+        gate->wait();
+        while (gate.use_count() > 1)
+            std::this_thread::yield();
     }
 
   private:

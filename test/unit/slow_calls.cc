@@ -186,7 +186,7 @@ void who_leaves_does_not_wait(void **) {
         world.calls.reset(); // would hang
     }
     gate.open->open();
-    ended->wait(); // or a sanitizer would find the thread at the end
+    OneTimeGate::await_thread_exit(ended); // or a sanitizer would find the thread at the end
 }
 
 void a_callback_may_end_its_owner(void **) {

@@ -148,7 +148,7 @@ void who_leaves_does_not_wait_for_a_stuck_job(void **) {
     }
     assert_true(std::chrono::steady_clock::now() - begin < 10s);
     open->open();
-    ended->wait();
+    OneTimeGate::await_thread_exit(ended);
     assert_false(second);
 }
 

@@ -43,8 +43,8 @@ SrunPrograms programs_of_srun();
 // Fails (invalid) where the user's words have another program; not where srun's programs are not known.
 Result<void> check_holder(const SrunPrograms &programs, std::string_view holder);
 
-// For processes that are spawned, whose srun asks the slurmctld of this cluster (`own`). `working`: SLURM_WORKING_CLUSTER,
-// NAME:ADDRESS:..., which srun -M sets. Fails (unsupported) where that is another one.
+// For processes that are spawned, whose srun asks the slurmctld of this cluster (`own`). `working`: as srun -M sets
+// SLURM_WORKING_CLUSTER, NAME:ADDRESS:... Fails (unsupported) where that is another one.
 Result<void> check_cluster(std::string_view working, std::string_view own);
 
 // The value of an option (its long name) that was given to the srun that this code runs in, by its
