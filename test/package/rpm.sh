@@ -2,10 +2,12 @@
 # shellcheck disable=SC2016,SC2034 # what eval is to expand; for site.sh
 # How site.sh deals with .rpm packages. Run by test/package/run-rpm. rpm has a database of its own here, so that it does not
 # matter whether the machine's Slurm is of an .rpm: nothing is asked for, but what the packages ask for is looked at. What
-# was changed in pmixhost.conf is kept by rpm, and directories of it that other packages have on an rpm system.
+# was changed in pmixhost.conf is kept by rpm, and directories of it that other packages have on an rpm system. Without
+# --dbpath, as rpmbuild calls it, Debian's rpm has a database in root's home.
 manager=rpm
 database=/var/lib/pmixhost-rpm
-kept_by_manager=("$database" /var/cache /var/log /usr/lib/.build-id /usr/share/licenses)
+kept_by_manager=("$database" /root/.rpmdb /var/cache /var/log /usr/lib/.build-id /usr/share/licenses
+    /usr/share/fish/vendor_completions.d)
 on_database=(--dbpath "$database")
 
 package() { echo "$2/$1-[0-9]*.rpm"; } # NAME FOLDER: a pattern
