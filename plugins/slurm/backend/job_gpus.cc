@@ -48,9 +48,12 @@ Result<GpusByHost> gpus_of_job(std::uint32_t job) {
     if (slurm_load_job(&raw, job_argument(job), SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
         return error(ErrorKind::unreachable, "job {} cannot be looked up: {}", job, slurm_strerror(errno));
     LoadedJobs owner(raw);
-    if (raw->record_count == 0)
+    // Of the first task of an array, and of the leader of a het job, slurmctld tells all of them.
+    auto *end = raw->job_array + raw->record_count;
+    auto *own = std::find_if(raw->job_array, end, [job](auto &each) { return job_number(each) == job; });
+    if (own == end)
         return GpusByHost();
-    const job_info_t &info = raw->job_array[0];
+    const auto &info = *own;
     if (std::string_view(info.tres_per_job ? info.tres_per_job : "").find("gpu") == std::string_view::npos)
         return GpusByHost();
     auto hosts = expand_host_list(info.nodes ? info.nodes : "", TaskMap::max_hosts);

@@ -21,5 +21,9 @@ for host in "$h1" "$h2"; do
 done
 in_job "$one -w $h1 $clients/spawn count=2 pmix.mapby=node -- /bin/sh -c '$has'"
 is "or on both" "$(grep -o '^on n[0-9]' <<<"$output" | sort | paste -sd' ')" "on $h1 on $h2"
+# Two tasks of an array: of the one that has the array's number slurmctld tells the other one as well.
+run sbatch --wait --array=0-1 -N2 --ntasks-per-node=4 --gpus=4 -o "$test_dir/array.%a" --wrap \
+    "$one $clients/spawn count=1 -- /bin/sh -c 'echo has: \$CUDA_VISIBLE_DEVICES'"
+is "in each task of an array they have some" "$(cat "$test_dir"/array.[01] | grep -c '^has: [0-3]')" 2
 ok "nothing is left" no_litter 30
 done_testing
