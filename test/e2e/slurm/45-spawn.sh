@@ -110,10 +110,10 @@ is "one that is not needed does no harm" "$(grep -c '^lives' <<<"$output") $(gre
 in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.nonpmi!=yes' -- /bin/echo plain"
 like "PMIX_NON_PMI: a program that never calls PMIx_Init" "$output" $'(^|\n)plain'
 # One of two ends with an error, and the other one goes on, or not.
-one_fails="/bin/sh -c '[ \$PMIX_RANK = 1 ] || exit 3; sleep 3; echo lived on'"
-in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=yes' -- $one_fails"
+one_fails() { echo "/bin/sh -c '[ \$PMIX_RANK = 1 ] || exit 3; sleep $1; echo lived on'"; } # SECONDS
+in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=yes' -- $(one_fails 60)"
 unlike "PMIX_ABORT_NON_ZERO_TERM: one that fails ends all" "$output" 'lived on'
-in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=no' -- $one_fails"
+in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=no' -- $(one_fails 3)"
 like "and not where it says no" "$output" 'lived on'
 echo n9 >"$test_dir/elsewhere"
 in_allocation -N3 --ntasks-per-node=4 -- "\$R -N1 -n1 \$S status=ERROR pmix.addhostfile=$test_dir/elsewhere -- /bin/true"
@@ -126,7 +126,11 @@ like "one that is does no harm" "$output" $'(^|\n)runs'
 
 in_allocation -N1 -n2 -- "\$R -n1 --export=ALL,CHILDS=seen \$S -- /bin/sh -c 'echo got: \$CHILDS'"
 like "what its parent's srun exports" "$output" 'got: seen'
-in_allocation -N1 -n3 -- "\$R -n1 -K1 \$S count=2 -- $one_fails"
+printf '#!/bin/sh\necho export PROLOGS=word\n' >"$test_dir/prolog.sh"
+chmod 755 "$test_dir/prolog.sh"
+in_allocation -N1 -n2 -- "\$R -n1 -u --wait=5 --propagate=NONE -k -K --task-prolog=$test_dir/prolog.sh --task-epilog=/bin/true \$S -- /bin/sh -c 'echo got: \$PROLOGS'"
+like "and all else that is meant for them, its prolog of tasks among it" "$output" 'got: word'
+in_allocation -N1 -n3 -- "\$R -n1 -K1 \$S count=2 -- $(one_fails 60)"
 unlike "and its parent's word on what fails" "$output" 'lived on'
 in_allocation -N1 -n2 -- "ulimit -Sn 500; env A.B=dotted \$R -n1 --no-kill=off \$S -- /usr/bin/env"
 like "what it does not say, and variables that no shell takes" "$output" $'(^|\n)A\\.B=dotted'
