@@ -35,7 +35,8 @@ said() { # PAGE
 }
 # The options of a command, one a line, in all forms.
 options() { # WORD ...
-	"$pmixhost" "$@" --help | sed -nE 's/^  (-[A-Za-z-][A-Za-z,-]*).*/\1/p' | tr ',' '\n' | grep -vxe -h -e --help
+	# "  -r,--rank", and by CLI11 of 2.5 and newer "  -r,     --rank"
+	"$pmixhost" "$@" --help | sed -nE 's/^ {2,10}(-[A-Za-z-]+(, *-[A-Za-z-]+)*).*/\1/p' | tr -d ' ' | tr ',' '\n' | grep -vxe -h -e --help
 }
 missing() { # TEXT OPTION ...: those that the text does not say
 	text=$1

@@ -69,7 +69,7 @@ std::shared_ptr<FakeSlurm> ctld() {
 }
 
 using JobArgument = decltype(job_argument(1));
-std::uint32_t number_of(std::uint32_t number) {
+[[maybe_unused]] std::uint32_t number_of(std::uint32_t number) {
     return number;
 }
 template <typename Id> std::uint32_t number_of(const Id &id) {
@@ -92,7 +92,11 @@ REPLACES int slurm_load_ctl_conf(time_t, slurm_conf_t **conf) {
     *conf = static_cast<slurm_conf_t *>(calloc(1, sizeof **conf));
     return SLURM_SUCCESS;
 }
+#if HAVE_DECL_SLURM_FREE_CONF
+REPLACES void slurm_free_conf(slurm_conf_t *conf) {
+#else
 REPLACES void slurm_free_ctl_conf(slurm_conf_t *conf) {
+#endif
     free(conf);
 }
 REPLACES int slurm_load_job(job_info_msg_t **out, JobArgument argument, std::uint16_t) {

@@ -207,14 +207,18 @@ struct FakeStepd {
 static FakeStepd *fake_stepd = nullptr;
 
 // In place of Slurm's; what it takes differs by version (slurm_abi.h).
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
-#define PMIXHOST_TEST_STEPD_ATTACH 0
-#else
-#define PMIXHOST_TEST_STEPD_ATTACH 1
-#endif
-#if PMIXHOST_TEST_STEPD_ATTACH
 extern "C" {
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 1)
+__attribute__((visibility("default"))) int stepd_attach(int fd, std::uint16_t, std::uint16_t, sockaddr_storage *io,
+                                                        sockaddr_storage *, char *, char *key, uid_t, void *) {
+    return fake_stepd->attach(fd, *io, key);
+}
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+__attribute__((visibility("default"))) int stepd_attach(int fd, std::uint16_t, sockaddr_storage *io, sockaddr_storage *,
+                                                        char *, char *key, uid_t, void *) {
+    return fake_stepd->attach(fd, *io, key);
+}
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
 __attribute__((visibility("default"))) int stepd_attach(int fd, std::uint16_t, sockaddr_storage *io, sockaddr_storage *,
                                                         char *key, uid_t, void *) {
     return fake_stepd->attach(fd, *io, key);
@@ -274,7 +278,6 @@ static void who_waits_for_slurmstepd_is_woken(void **) {
 static void who_is_not_let_in_waits_for_a_moment(void **) {
     is_cancelled(FakeStepd::Does::let_nobody_in);
 }
-#endif
 
 // --- from the shim to the daemon ---------------------------------------------------------------------
 
@@ -467,12 +470,10 @@ int main() {
         cmocka_unit_test(a_slurmstepd_that_does_not_come_is_not_waited_for),
         cmocka_unit_test(a_crowd_of_strangers_does_not_hide_slurmstepd),
         cmocka_unit_test(a_greeting_in_pieces_is_one),
-#if PMIXHOST_TEST_STEPD_ATTACH
         cmocka_unit_test(slurmstepd_gives_a_stream),
         cmocka_unit_test(a_slurmstepd_that_refuses_is_not_asked_for_ever),
         cmocka_unit_test(who_waits_for_slurmstepd_is_woken),
         cmocka_unit_test(who_is_not_let_in_waits_for_a_moment),
-#endif
         cmocka_unit_test(the_daemon_reads_to_the_end),
         cmocka_unit_test(what_came_at_once_is_passed_on_in_bounded_pieces),
         cmocka_unit_test(nothing_can_be_written_to_slurmstepd),

@@ -38,7 +38,7 @@ Result<std::string> contacts_of_cluster(const std::string &base) {
     if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
         return error(ErrorKind::unreachable, "Slurm's configuration cannot be looked up: {}", slurm_strerror(errno));
     std::string contacts = jobs_have_namespaces(*conf) ? std::string(contacts_directory) : base;
-    slurm_free_ctl_conf(conf);
+    free_loaded_conf(conf);
     return contacts;
 }
 

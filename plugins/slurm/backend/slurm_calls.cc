@@ -145,7 +145,7 @@ Result<std::vector<OwnJob>> running_jobs() {
 Result<uid_t> owner_of(std::uint32_t job) {
     initialise_slurm();
     job_info_msg_t *answer = nullptr;
-    if (slurm_load_job(&answer, job, SHOW_ALL) != SLURM_SUCCESS)
+    if (slurm_load_job(&answer, job_argument(job), SHOW_ALL) != SLURM_SUCCESS)
         return error(errno == ESLURM_INVALID_JOB_ID ? ErrorKind::not_found : ErrorKind::unreachable,
                      "job {} cannot be looked up: {}", job, slurm_strerror(errno));
     LoadedJobs loaded(answer);

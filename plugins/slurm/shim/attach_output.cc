@@ -123,7 +123,7 @@ class OutputOfSlurmstepd final : public OutputSource {
         if (code == SLURM_SUCCESS)
             return {};
         Error why = error(ErrorKind::unreachable, "slurmstepd gives its tasks' output to no other reader ({})", code);
-        return code == ESLURMD_JOB_NOTRUNNING ? why : lose(std::move(why));
+        return code == step_not_running ? why : lose(std::move(why));
     }
 
     // What attach() waits at, for cancel() to shut down.

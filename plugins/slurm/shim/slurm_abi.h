@@ -19,8 +19,11 @@
 //   container_g_join_external src/interfaces/job_container.h, before 23.02 src/slurmd/common/job_container_plugin.h
 #pragma once
 
+#include "config.h"
+
 #include <getopt.h>
 #include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 
 #include <cstddef>
@@ -123,6 +126,22 @@ using HostList = hostlist_t *;
 #else
 using HostList = hostlist_t;
 #endif
+
+// What slurmstepd says of a step that it has ended.
+#if HAVE_DECL_ESLURMD_STEP_NOTRUNNING
+inline constexpr int step_not_running = ESLURMD_STEP_NOTRUNNING;
+#else
+inline constexpr int step_not_running = ESLURMD_JOB_NOTRUNNING;
+#endif
+
+// Of what slurm_load_ctl_conf() gave.
+inline void free_loaded_conf(slurm_conf_t *conf) {
+#if HAVE_DECL_SLURM_FREE_CONF
+    slurm_free_conf(conf);
+#else
+    slurm_free_ctl_conf(conf);
+#endif
+}
 
 // Does the site give each job a mount namespace? This is a setting of the whole site, so all hosts come to the same
 // answer.
