@@ -27,6 +27,9 @@ struct PullGate {
     Rank ranks = 0;
     std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
     std::uint64_t most_cache = UINT64_MAX;                                     // bytes that a tool may have held for it
+    // Of this job's processes PMIx_Spawn has said how their output comes here: nothing is held or cached for a tool.
+    // Any thread.
+    std::atomic<bool> comes_as_spawned{false};
     bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
     // Somebody pulls, and has had what was written before. Any thread: the upcall notes it, the loop puts it right.
     std::atomic<bool> kept_is_gone{false};
@@ -64,8 +67,10 @@ struct PullGate {
     std::set<Bytes> unforwarded_;
 };
 
-// One that has been granted. Who pulls libpmix does not say.
+// One that has been granted. Who pulls libpmix does not say; whether it is a tool is known where its own objects are
+// (library/pull_asker.h).
 struct PullAsk {
+    std::optional<bool> by_tool;
     static constexpr std::size_t max_sources = 1'000'000;
     std::vector<Process> sources;
     std::uint8_t channels = 0;
@@ -82,7 +87,9 @@ struct PullAsk {
     bool of_child = false;                     // of a job whose output is forwarded here: it comes in any case
 };
 // One pull is over; libpmix does not say which.
-struct PullEndAsk {};
+struct PullEndAsk {
+    std::optional<bool> by_tool;
+};
 
 struct PushAsk {
     static constexpr std::size_t max_targets = 1'000'000;

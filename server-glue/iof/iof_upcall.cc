@@ -8,6 +8,7 @@
 #include "server-glue/iof/iof_ask.h"
 #include "server-glue/library/iof_deregistration.h"
 #include "server-glue/library/library_version.h"
+#include "server-glue/library/pull_asker.h"
 #include "server-glue/library/refused_pull.h"
 #include "server-glue/library/upcall_tools.h"
 
@@ -82,16 +83,22 @@ bool ends_a_pull(std::size_t count, const pmix_info_t directives[], std::size_t 
            PMIX_CHECK_KEY(&directives[ndirs - 1], stop_pulling);
 }
 
+std::optional<bool> is_of_a_tool(const void *data) {
+    const int known = library_is_of_headers() ? pmixhost_pull_is_of_a_tool(data) : -1;
+    return known < 0 ? std::nullopt : std::optional(known == 1);
+}
+
 pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[],
                           std::size_t ndirs, pmix_iof_channel_t channels, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         if (ends_a_pull(count, directives, ndirs, channels)) {
-            post(upcalls, PullEndAsk{});
+            post(upcalls, PullEndAsk{is_of_a_tool(data)});
             if (library_answers_iof_deregistrations_astray() && library_is_of_headers())
                 pmixhost_mend_iof_deregistration(data);
             return PMIX_OPERATION_SUCCEEDED;
         }
         PullAsk ask;
+        ask.by_tool = is_of_a_tool(data);
         bool must_have_kept = false;
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
             if (auto status = read(directives[i], ask, must_have_kept); status != PMIX_SUCCESS)
@@ -117,7 +124,8 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
         // Of a child what is forwarded comes to whoever spawned it, however much is pulled.
         if (ask.of_child ? forwarded == 0 : (ask.channels & ~gate->channels) != 0)
             return PMIX_ERR_NOT_SUPPORTED;
-        if (ask.of_child && ask.must_be_held) // PMIx_Spawn has said how its output comes
+        // PMIx_Spawn has said how its output comes.
+        if (ask.of_child ? ask.must_be_held : gate->comes_as_spawned && (ask.must_be_held || ask.must_have_cache))
             return PMIX_ERR_NOT_SUPPORTED;
         if (!ask.of_child && ask.must_have_cache && *ask.cache > gate->most_cache)
             return PMIX_ERR_NOT_SUPPORTED;

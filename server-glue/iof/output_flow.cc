@@ -102,8 +102,17 @@ void OutputFlow::set(TimePoint now, HostIndex root, std::uint64_t serial, HostIn
         for (auto &piece : flow.held.release())
             enqueue(flow, std::move(piece));
     }
+    // What was for its tools alone is the RM's again, too: who had taken it over may have gone without it.
+    std::vector<wire::OutputPiece> shared;
+    auto is_shared_now = [&](const OutputQueue::Stream &stream) {
+        return !wish.takes_alone(stream.first, stream.second);
+    };
+    OutputQueue::share(flow.not_sure, is_shared_now, shared);
+    flow.queue.share(is_shared_now, shared);
     flow.held.set(wish.held, wish.cache / 2);
     flow.wish = std::move(wish);
+    if (!shared.empty())
+        port_.give_back(std::move(shared));
     flow.asked.clear();
     auto demand = demand_of(root, serial, flow.wish);
     spread(demand, flow.asked, self_, behind);

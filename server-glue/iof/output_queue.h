@@ -57,6 +57,20 @@ class OutputQueue {
     bool any_alone(Stream stream) const { return any_alone(entries_, stream); }
     // Takes what is of this host out of it. Returns what of that is nowhere else, nor in another queue.
     std::vector<wire::OutputPiece> take_own();
+    // Of the streams that `of` says: what is nowhere else is so no longer, and stays. Adds to `out` what is in no other
+    // queue either, for whom it will be with from now on.
+    template <typename Of>
+    static void share(std::deque<Entry> &entries, const Of &of, std::vector<wire::OutputPiece> &out) {
+        for (auto &entry : entries) {
+            if (!entry.nowhere_else || !of(stream_of(entry.piece)))
+                continue;
+            if (entry.is_alone() && entry.had.use_count() <= 1)
+                out.push_back(entry.piece);
+            entry.nowhere_else = false;
+            entry.had.reset();
+        }
+    }
+    template <typename Of> void share(const Of &of, std::vector<wire::OutputPiece> &out) { share(entries_, of, out); }
     // What this host's pieces cost that wait.
     std::uint64_t own() const { return own_; }
     struct Taken {

@@ -72,11 +72,14 @@ void StepIof::take_asks(UpcallHandlers &handlers) {
     gate_->ranks = context_.step.map.rank_count();
     gate_->can_be_taken_over = captures(context_);
     gate_->most_cache = context_.settings.io_cache;
+    gate_->comes_as_spawned = forward_.has_value();
     if (context_.step.parent)
         gate_->channels = forwards_;
     tools_.when_one_comes([this] { judge(); });
     handlers.on<PullAsk>([this](PullAsk ask) { pull(std::move(ask)); });
-    handlers.on<PullEndAsk>([this](PullEndAsk) {
+    handlers.on<PullEndAsk>([this](PullEndAsk ask) {
+        if (ask.by_tool == false)
+            return; // what a process of the job pulls is of its children, and is not counted
         if (child_pulls_ > 0)
             --child_pulls_; // it may have been the other kind
         else if (pulls_ > 0 && --pulls_ == 0)
@@ -263,7 +266,7 @@ void StepIof::note_streams(Rank rank, std::uint8_t channels) {
 
 void StepIof::pull(PullAsk ask) {
     if (ask.of_child) {
-        child_pulls_ += tools_.how_many() > 0; // how those of processes end nobody tells
+        child_pulls_ += ask.by_tool.value_or(tools_.how_many() > 0); // how those of processes end nobody tells
         return;
     }
     const OutputSelection asked = asked_for(ask);
@@ -493,6 +496,8 @@ void StepIof::end_forwarding(std::uint64_t lost) {
     context_.log.info("the output of job {} is no longer forwarded: {} has nobody who takes it; {} bytes are lost",
                       context_.step.job_id, context_.step.parent->nspace, lost);
     forward_.reset();
+    if (gate_)
+        gate_->comes_as_spawned = false;
     // Who writes to the processes is there no more than who reads them; it could not always say so.
     forwards_ &= wire::stdin_channel;
     if (forwards_ != 0)
@@ -524,7 +529,8 @@ void StepIof::on_forwarded_input(wire::ForwardedInput message) {
 void StepIof::push(PushAsk ask) {
     if (!ask.targets.empty() && children_.channels_of(ask.targets.front().nspace) != 0)
         return children_.push(std::move(ask));
-    if (!captures(context_))
+    // To a spawned job nobody writes but where that was asked for, though one task may have its input open for srun's.
+    if (!captures(context_) || (context_.step.parent && !(forwards_ & wire::stdin_channel)))
         return ask.reply(PMIX_ERR_NOT_SUPPORTED);
     std::vector<Rank> ranks;
     bool everyone = ask.targets.empty();

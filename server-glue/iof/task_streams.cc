@@ -283,7 +283,9 @@ void TaskStreams::task_gone(Rank rank) {
 bool TaskStreams::rm_waits() const {
     return std::any_of(tasks_.begin(), tasks_.end(), [](const auto &task) {
         return std::any_of(task.second.outputs.begin(), task.second.outputs.end(), [](const auto &stream) {
-            return !stream.second.pending.empty() || unread(stream.second.ours);
+            // What waits for room waits for other readers than the RM.
+            return !stream.second.pending.empty() ||
+                   (stream.second.waits != Output::Waits::for_room && unread(stream.second.ours));
         });
     });
 }

@@ -67,7 +67,7 @@ class TaskStreams {
     // The task has ended: nobody reads what is for it.
     void task_gone(Rank rank);
 
-    // Is there output that the RM has not taken, or that has not been read?
+    // Is there output that the RM has not taken, or that has not been read though there is room for it?
     bool rm_waits() const;
     // Is a stream still open at its task's end?
     bool any_open() const;

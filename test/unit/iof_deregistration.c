@@ -1,6 +1,7 @@
-/* What PMIx_IOF_deregister is answered with: that libpmix leaves it to chance, and that pmixhost does not. With the
-   library's own headers, as what it mends has. */
+/* What PMIx_IOF_deregister is answered with: that libpmix leaves it to chance, and that pmixhost does not; who asks.
+   With the library's own headers, as what it mends has. */
 #include "server-glue/library/iof_deregistration.h"
+#include "server-glue/library/pull_asker.h"
 
 #include "config.h"
 
@@ -32,7 +33,28 @@ static void the_status_is_set_by_us_alone(void **state) {
     PMIX_DESTRUCT(&caddy);
 }
 
+static void who_asks_is_in_the_request(void **state) {
+    static pmix_setup_caddy_t caddy;
+    static pmix_server_caddy_t request;
+    static pmix_peer_t peer;
+    (void)state;
+    assert_int_equal(pmixhost_pull_is_of_a_tool(&caddy), -1);
+    caddy.cbdata = &request;
+    assert_int_equal(pmixhost_pull_is_of_a_tool(&caddy), -1);
+    request.peer = &peer;
+    peer.proc_type.type = PMIX_PROC_CLIENT;
+    assert_int_equal(pmixhost_pull_is_of_a_tool(&caddy), 0);
+    peer.proc_type.type = PMIX_PROC_TOOL;
+    assert_int_equal(pmixhost_pull_is_of_a_tool(&caddy), 1);
+}
+
 #else
+
+static void who_asks_is_in_the_request(void **state) {
+    (void)state;
+    assert_int_equal(pmixhost_pull_is_of_a_tool(NULL), -1);
+    skip();
+}
 
 static void the_status_is_set_by_us_alone(void **state) {
     (void)state;
@@ -43,6 +65,7 @@ static void the_status_is_set_by_us_alone(void **state) {
 #endif
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_status_is_set_by_us_alone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_status_is_set_by_us_alone),
+                                       cmocka_unit_test(who_asks_is_in_the_request)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,38 @@ void what_is_held_is_whose_it_was_when_it_was_written(void **) {
     assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
 }
 
+// One of several tools had taken it over, and has gone; the others have a copy of it.
+void who_goes_while_others_pull_leaves_what_it_has_not_got(void **) {
+    for (HostIndex count : {1u, 3u}) {
+        IofWorld world(count);
+        const Rank rank = (count - 1) * IofWorld::per_host;
+        OutputWish copy = all_output(), alone = all_output();
+        alone.taken_over = wire::stdout_channel;
+        world.hosts[0]->reads = false;
+        world.hosts[0]->output.pull(world.now, alone);
+        world.run();
+        std::string sum;
+        for (int i = 0; sum.size() < 2 * wire::output_window; ++i) {
+            std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+            world.write(rank, line);
+            sum += line;
+        }
+        world.run();
+        const std::string had = world.read_at(0, rank);
+        world.hosts[0]->output.pull(world.now, copy);
+        world.run();
+        assert_true(had + world.hosts[count - 1]->given_back == sum);
+        world.hosts[0]->reads = true;
+        world.run();
+        world.write(rank, "for both");
+        world.run();
+        assert_true(world.read_at(0, rank) == sum + "for both");
+        world.hosts[0]->output.pull(world.now, {});
+        world.run();
+        assert_true(had + world.hosts[count - 1]->given_back == sum);
+    }
+}
+
 // Wherever it was on its way to a tool that does not read; what the tool has had is not given back.
 void what_a_tool_has_not_got_is_given_back(void **) {
     for (HostIndex count : {1u, 2u, 12u}) {
@@ -296,6 +328,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_was_taken_over_and_held_is_given_back),
         cmocka_unit_test(what_is_held_is_whose_it_was_when_it_was_written),
+        cmocka_unit_test(who_goes_while_others_pull_leaves_what_it_has_not_got),
         cmocka_unit_test(what_a_tool_has_not_got_is_given_back),
         cmocka_unit_test(what_crosses_the_end_of_a_wish_is_given_back),
         cmocka_unit_test(the_end_of_a_stream_may_come_back),

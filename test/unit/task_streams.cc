@@ -285,6 +285,7 @@ void who_writes_waits_where_there_is_no_room(void **) {
     auto end = f.loop->after(std::chrono::milliseconds(20), [&] { f.loop->stop(); });
     assert_true(f.loop->run().ok());
     assert_string_equal(f.copy.c_str(), "some");
+    assert_false(f.streams.rm_waits()); // it is others who do
     f.room = true;
     f.streams.look_for_room();
     f.expect_output("", "some more");

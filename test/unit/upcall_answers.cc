@@ -443,6 +443,22 @@ void what_comes_with_a_credential_stays(void **) {
     assert_string_equal(request.info->value.data.string, "munge");
 }
 
+// Or tools would have them without being asked for their rights (StepTools::judge).
+void who_asks_for_a_credential_is_named(void **) {
+    UpcallFixture f;
+    std::vector<std::string> callers;
+    f.take<CredentialAsk, ValidationAsk>(
+        [&](auto &ask) { callers.push_back(fmt::format("{}:{}", ask.caller.nspace, ask.caller.rank)); });
+    pmix_proc_t tool = process("tool", 3);
+    char made[] = "made";
+    pmix_byte_object_t credential{made, sizeof made};
+    Request got, checked;
+    assert_int_equal(module().get_credential(&tool, nullptr, 0, on_credential, &got), PMIX_SUCCESS);
+    assert_int_equal(module().validate_credential(&tool, &credential, nullptr, 0, on_valid, &checked), PMIX_SUCCESS);
+    f.through();
+    assert_true((callers == std::vector<std::string>{"tool:3", "tool:3"}));
+}
+
 // It comes from this host: who is to hear of it has been told. Nor is it refused where events come too fast, after
 // which 4.2 would be given what it has freed.
 void an_event_of_ones_own_server_goes_no_further(void **) {
@@ -512,6 +528,13 @@ void a_pull_is_what_was_asked_for(void **) {
         PMIX_OPERATION_SUCCEEDED);
     assert_true(got && got->drop_oldest == false && got->take_over && got->must_take_over && got->held == 512u);
     assert_true(got->held_for == std::chrono::seconds(3));
+    // At the lowest host of a job whose output is forwarded it comes as the spawn has said.
+    gate->comes_as_spawned = true;
+    assert_int_equal(pull("job", {info(PMIX_IOF_BUFFERING_SIZE, 512u, PMIX_UINT32)}, PMIX_FWD_STDOUT_CHANNEL),
+                     PMIX_OPERATION_SUCCEEDED);
+    for (const char *key : {PMIX_IOF_BUFFERING_SIZE, PMIX_IOF_CACHE_SIZE})
+        assert_int_equal(pull("job", {info(key, 512u, PMIX_UINT32, true)}, PMIX_FWD_STDOUT_CHANNEL),
+                         PMIX_ERR_NOT_SUPPORTED);
     // Of a spawned job what is forwarded, as PMIx_Spawn has said.
     assert_int_equal(pull("child", {}, PMIX_FWD_STDOUT_CHANNEL), PMIX_OPERATION_SUCCEEDED);
     assert_true(got && got->of_child);
@@ -696,6 +719,7 @@ void all_of(const char *runs) {
             cmocka_unit_test(a_refused_destruction_is_answered_once),
             cmocka_unit_test(what_no_host_adds_is_refused),
             cmocka_unit_test(what_comes_with_a_credential_stays),
+            cmocka_unit_test(who_asks_for_a_credential_is_named),
             cmocka_unit_test(an_event_of_ones_own_server_goes_no_further),
             cmocka_unit_test(a_pull_is_what_was_asked_for),
             cmocka_unit_test(a_pull_ends_whatever_is_said_with_it),

@@ -340,7 +340,9 @@ class Follower {
         if (leaving_ && !said_leave_)
             said_leave_ = send(std::string(1, leave_message));
     }
-    bool has_more_to_say() const { return !typed_.empty() || (input_ended_ && types_) || (leaving_ && !said_leave_); }
+    bool has_more_to_say() const {
+        return !typed_.empty() || (input_ended_ && types_ && !leaving_) || (leaving_ && !said_leave_);
+    }
     // False: not now, or never.
     bool send(const std::string &message) {
         ssize_t sent = -1;

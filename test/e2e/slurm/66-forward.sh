@@ -74,6 +74,8 @@ twice='PMIx library (5\.0\.([4-9]|10)|6\.0\.[0-9]+) '
 if [[ $("$PMIXHOST_BUILD/tools/pmixhost" version) =~ $twice ]]; then
     like "libpmix would mark what the tool prints twice: that is refused" "$(until_true 30 said spawn && said spawn)" \
         "spawn: PMIX_ERR_NOT_SUPPORTED"
+    skip "the tool's library marks what it prints with time and source" "that library would do it twice"
+    skip "and the other stream's as such" "that library would do it twice"
 else
     ok "the tool's library marks what it prints with time and source" until_true 30 marked marked stdout tool.out
     ok "and the other stream's as such" until_true 30 marked error stderr tool.err
