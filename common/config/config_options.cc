@@ -88,8 +88,10 @@ constexpr Option own_options[] = {
              "fault that it is for is there again."},
     {.key = "mpi.remedies", .member = &Settings::mpi_remedies, .user = true, .words = remedy_names,
      .text = "Which faults of other libraries are kept away from tasks, where the host and the PMIx library have "
-             "them, by a variable that a task gets unless it has it already. openmpi-han: in jobs that "
-             "were spawned, or leave room in their allocation for others, OMPI_MCA_coll=^han, since that component of "
+             "them, by a variable that a task gets unless it has it already. (A site that sets the same parameter in "
+             "openmpi-mca-params.conf or pmix-mca-params.conf leaves out the remedy here: these files count less than a "
+             "variable.) openmpi-han: in jobs that were spawned, or leave room in their allocation for others, "
+             "OMPI_MCA_coll_han_priority=-1, since that component of "
              "Open MPI 5 hangs or is wrong in communicators merged of jobs. openmpi-reachable: where there are "
              "IPv6 addresses, OMPI_MCA_reachable=weighted, since MPI_Comm_spawn and MPI_Comm_connect of Open MPI 5 "
              "take a host's own addresses for unreachable. pmix-messages: with PMIx library 6.1 and newer, "
@@ -101,7 +103,8 @@ constexpr Option own_options[] = {
     {.key = "publish.max_bytes", .member = &Settings::publish_max_bytes, .min = 4 * kib, .max = 4 * gib,
      .text = "How many bytes of published data (PMIx_Publish, MPI_Publish_name), with the lists of "
              "whom it is for, the session of an allocation keeps in all, and how many bytes of requests "
-             "a daemon keeps until the session is there. Publishing more fails."},
+             "a daemon keeps until the session is there; and as many again for the keys of lookups that wait (PMIX_WAIT). "
+             "More fails."},
     {.key = "publish.timeout", .member = &Settings::publish_timeout, .user = true,
      .min = 1 * second, .max = 1 * hour,
      .text = "How long publishing, or looking up what is there, may take when the program set no "

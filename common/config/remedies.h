@@ -28,8 +28,9 @@ inline constexpr Remedy remedy_pmix_messages{"pmix-messages", "PMIX_MCA_ptl_base
 
 // Open MPI 5: coll/han, which it prefers on several hosts, hangs or computes wrong results in communicators that were
 // merged from several jobs (MPI_Intercomm_merge), under mpirun too. Two jobs that may be connected both need the
-// remedy.
-inline constexpr Remedy remedy_openmpi_han{"openmpi-han", "OMPI_MCA_coll=^han"};
+// remedy. By its priority, and not by OMPI_MCA_coll=^han: that would also take the place of a list of components that a
+// site has in its openmpi-mca-params.conf, which has lower rank than the environment.
+inline constexpr Remedy remedy_openmpi_han{"openmpi-han", "OMPI_MCA_coll_han_priority=-1"};
 
 inline constexpr std::string_view remedy_names[] = {remedy_openmpi_han.name, remedy_openmpi_reachable.name,
                                                     remedy_pmix_messages.name, remedy_pmix_store.name};

@@ -37,7 +37,7 @@ bool has(std::string_view variable, const Settings &settings, const StepInfo &st
 }
 
 bool without_han(const Settings &settings, const StepInfo &step) {
-    return has("OMPI_MCA_coll=^han", settings, step);
+    return has("OMPI_MCA_coll_han_priority=-1", settings, step);
 }
 
 void where_a_job_may_be_connected_with_another(void **) {
