@@ -1,6 +1,8 @@
 // See data_store.h.
 #include "server-glue/publish/data_store.h"
 
+#include "server-glue/publish/publish_asks.h"
+
 #include <algorithm>
 #include <pmix_common.h>
 
@@ -8,10 +10,27 @@ namespace pmixhost {
 
 // What an entry costs beside its bytes.
 static constexpr std::uint64_t entry_overhead = 128;
+// Of a key that is waited for: it is kept with who waits and on a shelf of each circle but that of the lists, and
+// what a shelves take beside the key is about so much, and more where nobody else waits on them.
+static constexpr std::uint64_t copies_waited_for = std::size(range_widths), key_overhead = 512;
 
 // `sharing`: entries that have the same list.
 static std::uint64_t cost_of(const wire::Datum &datum, const Audience &audience, std::size_t sharing) {
     return datum.key.size() + datum.value.size() + (audience.bytes() + sharing - 1) / sharing + entry_overhead;
+}
+
+static std::uint64_t cost_of_waiting(const std::vector<Bytes> &keys, const Audience &wanted_of) {
+    std::uint64_t bytes = wanted_of.bytes();
+    for (const Bytes &key : keys)
+        bytes += copies_waited_for * key.size() + key_overhead;
+    return bytes;
+}
+
+static std::int32_t check_keys(const std::vector<Bytes> &keys) {
+    if (keys.size() > most_keys)
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    bool good = std::all_of(keys.begin(), keys.end(), [](const Bytes &key) { return key.size() <= PMIX_MAX_KEYLEN; });
+    return good ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
 bool DataStore::visible(const Entry &entry, const Waiting &waiting) {
@@ -124,18 +143,21 @@ bool DataStore::try_answer(std::uint64_t id, const Waiting &waiting, bool last_c
 
 void DataStore::lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request,
                        TimePoint deadline) {
+    if (std::int32_t refused = check_keys(request.keys); refused != PMIX_SUCCESS)
+        return answer_(id, refused, {});
     std::set<Bytes> distinct(request.keys.begin(), request.keys.end());
     Waiting waiting{
-        {request.range, asker, request.custom}, request.gid, {distinct.begin(), distinct.end()}, 0, deadline};
+        {request.range, asker, request.custom}, request.gid, {distinct.begin(), distinct.end()}, 0, deadline, 0};
     if (waiting.keys.empty())
         return answer_(id, PMIX_ERR_BAD_PARAM, {});
     waiting.wanted = request.wait <= 0 ? waiting.keys.size() : std::min<std::size_t>(request.wait, waiting.keys.size());
     bool waits = request.wait >= 0;
     if (try_answer(id, waiting, !waits))
         return;
-    if (waiting_.size() >= limits_.waiting || waiting_lists_ + waiting.wanted_of.bytes() > limits_.total_bytes)
+    waiting.cost = cost_of_waiting(waiting.keys, waiting.wanted_of);
+    if (waiting_.size() >= limits_.waiting || waiting.cost > limits_.total_bytes - waiting_bytes_)
         return answer_(id, PMIX_ERR_OUT_OF_RESOURCE, {});
-    waiting_lists_ += waiting.wanted_of.bytes();
+    waiting_bytes_ += waiting.cost;
     for (const Bytes &key : waiting.keys) {
         for (RangeWidth width : range_widths) {
             if (width != RangeWidth::list)
@@ -154,7 +176,7 @@ void DataStore::cancel(std::uint64_t id) {
     if (!node)
         return;
     const Waiting &waiting = node.mapped();
-    waiting_lists_ -= waiting.wanted_of.bytes();
+    waiting_bytes_ -= waiting.cost;
     const Participant &asker = waiting.asker();
     for (const Bytes &key : waiting.keys) {
         for (RangeWidth width : range_widths)
@@ -166,6 +188,8 @@ void DataStore::cancel(std::uint64_t id) {
 }
 
 std::int32_t DataStore::unpublish(const Participant &publisher, const wire::UnpublishRequest &request) {
+    if (std::int32_t refused = check_keys(request.keys); refused != PMIX_SUCCESS)
+        return refused;
     std::set<Bytes> keys(request.keys.begin(), request.keys.end());
     std::size_t gone = erase_of({publisher.nspace, publisher.rank}, [&](const Entry &entry) {
         return (keys.empty() || keys.contains(entry.key)) &&

@@ -26,7 +26,8 @@ class DataStore {
     // Answers a lookup exactly once, from within any of the calls below.
     using Answer = std::function<void(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found)>;
     struct Limits {
-        std::uint64_t total_bytes; // keys, values and lists of names, of all
+        // Keys, values and lists of names, of all; as much again for those who wait.
+        std::uint64_t total_bytes;
         std::size_t waiting = 100'000;
     };
     DataStore(Limits limits, Answer answer) : limits_(limits), answer_(std::move(answer)) {}
@@ -36,7 +37,8 @@ class DataStore {
     std::int32_t publish(const Participant &publisher, const wire::PublishRequest &request);
     // The answer may come from within. `deadline`: of a lookup that waits; TimePoint::max() for none.
     void lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request, TimePoint deadline);
-    // Takes back only what the same process has published; PMIX_ERR_NOT_FOUND when that is nothing.
+    // Takes back only what the same process has published; PMIX_ERR_NOT_FOUND when that is nothing. More than
+    // most_keys (publish_asks.h), and a key that is longer than any, are refused here and in a lookup.
     std::int32_t unpublish(const Participant &publisher, const wire::UnpublishRequest &request);
     // Forgets a lookup that waits; it is not answered.
     void cancel(std::uint64_t id);
@@ -69,6 +71,7 @@ class DataStore {
         std::vector<Bytes> keys; // distinct
         std::size_t wanted;      // keys, before it is answered
         TimePoint deadline;
+        std::uint64_t cost; // its share of waiting_bytes_
         const Participant &asker() const { return wanted_of.center(); }
     };
     using ProcessId = std::pair<Bytes, std::uint32_t>;
@@ -101,7 +104,7 @@ class DataStore {
     Index<HostId, Order> by_host_;
     std::uint64_t bytes_ = 0;
     Order next_order_ = 0;
-    std::uint64_t waiting_lists_ = 0;          // bytes of the lists of those who wait
+    std::uint64_t waiting_bytes_ = 0;          // of those who wait: their keys and lists
     std::map<std::uint64_t, Waiting> waiting_; // by id: the oldest is answered first
     Index<Shelf, std::uint64_t>
         waiting_for_; // in all circles but that of the lists, whose every reader is in the widest

@@ -11,6 +11,9 @@
 
 namespace pmixhost {
 
+// How many keys one call may look up or take back: each is looked for by itself, while others wait.
+inline constexpr std::size_t most_keys = 65'536;
+
 // How much one call may publish, as CollectiveLimits (collective/fence_ask.h).
 struct PublishLimits {
     std::uint64_t bytes = 0;

@@ -107,11 +107,17 @@ bool own_group(std::uint32_t gid) {
     return count > 0 && std::find(groups.begin(), groups.begin() + count, gid) != groups.begin() + count;
 }
 
-std::vector<Bytes> keys_of(char **keys) {
-    std::vector<Bytes> out;
-    for (; keys && *keys; ++keys)
-        out.emplace_back(*keys, strnlen(*keys, PMIX_MAX_KEYLEN + 1));
-    return out;
+// Nothing is copied beyond what is looked for in one call.
+pmix_status_t read_keys(char **keys, std::vector<Bytes> &out) {
+    for (; keys && *keys; ++keys) {
+        if (out.size() == most_keys)
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        std::size_t length = strnlen(*keys, PMIX_MAX_KEYLEN + 1);
+        if (length > PMIX_MAX_KEYLEN)
+            return PMIX_ERR_BAD_PARAM;
+        out.emplace_back(*keys, length);
+    }
+    return PMIX_SUCCESS;
 }
 
 pmix_status_t pack(const pmix_value_t &value, Bytes &out) {
@@ -237,7 +243,8 @@ pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t 
         if (directives.refused != PMIX_SUCCESS)
             return directives.refused;
         LookupAsk ask;
-        ask.keys = keys_of(keys);
+        if (pmix_status_t status = read_keys(keys, ask.keys); status != PMIX_SUCCESS)
+            return status;
         OwnerWanted owner{std::erase(ask.keys, Bytes(PMIX_USERID)) > 0, std::erase(ask.keys, Bytes(PMIX_GRPID)) > 0};
         if (ask.keys.empty())
             return PMIX_ERR_BAD_PARAM;
@@ -261,7 +268,8 @@ pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info
         if (directives.refused != PMIX_SUCCESS)
             return directives.refused;
         UnpublishAsk ask;
-        ask.keys = keys_of(keys);
+        if (pmix_status_t status = read_keys(keys, ask.keys); status != PMIX_SUCCESS)
+            return status;
         ask.caller = process_of(*proc);
         ask.range = directives.range;
         ask.timeout = directives.timeout;

@@ -52,6 +52,7 @@ void SessionPublish::take_messages(SessionMessages &messages) {
     messages.on<wire::ProcessesEnded>(
         [this](TimePoint, const SessionMember &from, const wire::ProcessesEnded &message, const SharedBytes &) {
             store_.on_processes_ended(from.nspace, message.ranks);
+            forget_ended_askers({from.step, from.host});
         });
     messages.on<wire::ToolEnded>(
         [this](TimePoint, const SessionMember &from, const wire::ToolEnded &message, const SharedBytes &) {
@@ -82,13 +83,7 @@ void SessionPublish::tool_gone(const Host &host, const Tool &tool) {
         if (other == tools_.end() || other->first.first != tool.first)
             store_.on_nspace_ended(tool.first);
     }
-    // What it waited for is waited for no more.
-    auto asking = asking_.find(host);
-    if (asking == asking_.end())
-        return;
-    std::erase_if(asking->second, [this](std::uint64_t id) { return !store_.waits(id) && askers_.erase(id) > 0; });
-    if (asking->second.empty())
-        asking_.erase(asking);
+    forget_ended_askers(host);
 }
 
 void SessionPublish::forget_tools(const Host &host) {
@@ -140,6 +135,15 @@ void SessionPublish::on_step_gone(TimePoint, SessionPeers::StepId step, const By
     }
     for (const Host &host : left)
         forget_tools(host);
+}
+
+void SessionPublish::forget_ended_askers(const Host &host) {
+    auto asking = asking_.find(host);
+    if (asking == asking_.end())
+        return;
+    std::erase_if(asking->second, [this](std::uint64_t id) { return !store_.waits(id) && askers_.erase(id) > 0; });
+    if (asking->second.empty())
+        asking_.erase(asking);
 }
 
 void SessionPublish::forget_askers(const Host &host) {

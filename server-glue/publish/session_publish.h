@@ -24,6 +24,8 @@ class SessionPublish final : public SessionService {
     void on_step_gone(TimePoint now, SessionPeers::StepId step, const Bytes &nspace) override;
     bool idle() const override { return store_.bytes() == 0; }
 
+    std::size_t asking() const { return askers_.size(); }
+
   private:
     using Host = std::pair<SessionPeers::StepId, HostIndex>;
     struct Asker {
@@ -40,6 +42,8 @@ class SessionPublish final : public SessionService {
     void reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found);
     void answer_lookup(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found);
     void forget_askers(const Host &host);
+    // Those of that host whose lookups wait no more: who has asked has ended.
+    void forget_ended_askers(const Host &host);
     // Of a host and its tools: one of them, or all of those that are left.
     void tool_gone(const Host &host, const Tool &tool);
     void forget_tools(const Host &host);

@@ -1,6 +1,8 @@
 // Published data: who sees what, what collides, what goes when, and who waits.
 #include "server-glue/publish/data_store.h"
 
+#include "server-glue/publish/publish_asks.h"
+
 #include <pmix_common.h>
 
 #include "test/unit/check.h"
@@ -240,6 +242,42 @@ void lists_count(void **) {
     assert_true(t.store.waits(2));
 }
 
+// What is looked for is kept while somebody waits.
+void keys_that_are_waited_for_count(void **) {
+    Answers t({10'000});
+    auto keys = [](std::size_t count, std::size_t size) {
+        std::vector<Bytes> out;
+        for (std::size_t i = 0; i < count; ++i)
+            out.push_back(std::to_string(i) + Bytes(size, 'k'));
+        return out;
+    };
+    assert_int_equal(t.lookup(1, a0, keys(100, 1), 0), PMIX_ERR_OUT_OF_RESOURCE);
+    assert_int_equal(t.lookup(2, a0, keys(5, 400), 0), PMIX_ERR_OUT_OF_RESOURCE); // few, but long
+    assert_int_equal(t.lookup(3, a0, keys(15, 1), 0), 1);
+    assert_int_equal(t.lookup(4, b0, keys(15, 1), 0), PMIX_ERR_OUT_OF_RESOURCE);
+    assert_int_equal(t.lookup(5, b0, keys(15, 1)), PMIX_ERR_NOT_FOUND); // who does not wait needs no room
+    t.store.cancel(3);
+    assert_int_equal(t.lookup(6, b0, keys(15, 1), 1), 1); // there is room again
+    assert_int_equal(t.publish(a0, "7k"), PMIX_SUCCESS);
+    assert_int_equal(t.got.at(6).first, PMIX_SUCCESS);
+    assert_int_equal(t.lookup(7, b0, keys(15, 2), 0), 1);
+}
+
+void keys_are_so_many_and_so_long(void **) {
+    Answers t;
+    const Bytes longest(PMIX_MAX_KEYLEN, 'k');
+    assert_int_equal(t.publish(a0, longest), PMIX_SUCCESS);
+    assert_int_equal(t.lookup(1, b0, {longest}), PMIX_SUCCESS);
+    assert_int_equal(t.lookup(2, b0, {longest + "k"}), PMIX_ERR_BAD_PARAM);
+    assert_int_equal(t.unpublish(a0, {longest + "k"}), PMIX_ERR_BAD_PARAM);
+    std::vector<Bytes> many(most_keys, "k");
+    assert_int_equal(t.lookup(3, b0, many), PMIX_ERR_NOT_FOUND);
+    assert_int_equal(t.unpublish(a0, many), PMIX_ERR_NOT_FOUND);
+    many.push_back("k");
+    assert_int_equal(t.lookup(4, b0, many), PMIX_ERR_OUT_OF_RESOURCE);
+    assert_int_equal(t.unpublish(a0, many), PMIX_ERR_OUT_OF_RESOURCE);
+}
+
 // A session serves other jobs meanwhile: with a look at each of the others these would take a minute.
 void many_of_one_key(void **) {
     Answers t({UINT64_MAX});
@@ -272,9 +310,16 @@ void many_of_one_key(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(ranges),      cmocka_unit_test(collisions),      cmocka_unit_test(persistence),
-        cmocka_unit_test(waiting),     cmocka_unit_test(limits),          cmocka_unit_test(owners),
-        cmocka_unit_test(lists_count), cmocka_unit_test(many_of_one_key),
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(collisions),
+        cmocka_unit_test(persistence),
+        cmocka_unit_test(waiting),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(owners),
+        cmocka_unit_test(lists_count),
+        cmocka_unit_test(many_of_one_key),
+        cmocka_unit_test(keys_that_are_waited_for_count),
+        cmocka_unit_test(keys_are_so_many_and_so_long),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -97,6 +97,18 @@ void askers_that_have_gone_are_forgotten(void **) {
     assert_int_equal(session.sent.size(), 1);
 }
 
+void what_ended_processes_waited_for_is_forgotten(void **) {
+    Session session;
+    session.looks_up(5, 1, "key", 0);
+    session.looks_up(6, 0, "key", 0);
+    wire::ProcessesEnded ended;
+    ended.ranks.push_back({0, 0}); // who looks up is rank 0, on whichever host
+    session.says(session.service, 2, 1, ended);
+    assert_int_equal(session.service.asking(), 1); // that of the host that says so
+    session.publishes(0, "key");
+    assert_int_equal(session.sent.size(), 1);
+}
+
 void what_is_published_goes_with_its_publisher(void **) {
     Session session;
     session.publishes(0, "of a process", PMIX_PERSIST_PROC);
@@ -213,6 +225,7 @@ int main() {
         cmocka_unit_test(who_asked_has_the_answer),
         cmocka_unit_test(who_waits_has_a_time),
         cmocka_unit_test(askers_that_have_gone_are_forgotten),
+        cmocka_unit_test(what_ended_processes_waited_for_is_forgotten),
         cmocka_unit_test(what_is_published_goes_with_its_publisher),
         cmocka_unit_test(what_a_tool_publishes_is_its_own),
         cmocka_unit_test(it_goes_with_the_tool),

@@ -256,6 +256,27 @@ void the_data_of_a_fence_is_freed(void **) {
     }
 }
 
+// They are looked for one by one while others wait.
+void keys_are_so_many_and_so_long(void **) {
+    pmix_proc_t proc = process();
+    std::string longest(PMIX_MAX_KEYLEN, 'k'), longer = longest + "k";
+    std::vector<char *> many(most_keys, longest.data());
+    many.push_back(nullptr);
+    auto status_of = [&](std::vector<char *> &keys) {
+        World world;
+        pmix_status_t looked_up = module().lookup(&proc, keys.data(), nullptr, 0, on_found, &world);
+        assert_int_equal(module().unpublish(&proc, keys.data(), nullptr, 0, on_status, &world), looked_up);
+        world.all_is_handled();
+        assert_int_equal(world.handler.seen, looked_up == PMIX_SUCCESS ? 2 : 0);
+        return looked_up;
+    };
+    assert_int_equal(status_of(many), PMIX_SUCCESS);
+    many.insert(many.begin(), longest.data());
+    assert_int_equal(status_of(many), PMIX_ERR_OUT_OF_RESOURCE);
+    std::vector<char *> too_long{longer.data(), nullptr};
+    assert_int_equal(status_of(too_long), PMIX_ERR_BAD_PARAM);
+}
+
 // The other hosts wait for this one: they must hear that it cannot.
 void a_fence_whose_data_finds_no_memory_is_refused(void **) {
     pmix_proc_t proc = process();
@@ -343,13 +364,10 @@ void an_answer_is_given_once(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_given_once),
-        cmocka_unit_test(a_tool_has_the_name_that_it_has_stated),
-        cmocka_unit_test(requests_are_answered_once),
-        cmocka_unit_test(what_nobody_takes_is_refused_once),
-        cmocka_unit_test(the_data_of_a_fence_is_freed),
-        cmocka_unit_test(a_fence_whose_data_finds_no_memory_is_refused),
-        cmocka_unit_test(monitors_are_listened_to_without_waiting),
+        cmocka_unit_test(an_answer_is_given_once),      cmocka_unit_test(a_tool_has_the_name_that_it_has_stated),
+        cmocka_unit_test(requests_are_answered_once),   cmocka_unit_test(what_nobody_takes_is_refused_once),
+        cmocka_unit_test(the_data_of_a_fence_is_freed), cmocka_unit_test(a_fence_whose_data_finds_no_memory_is_refused),
+        cmocka_unit_test(keys_are_so_many_and_so_long), cmocka_unit_test(monitors_are_listened_to_without_waiting),
     };
     return cmocka_run_group_tests_name("upcalls", tests, nullptr, nullptr);
 }
