@@ -274,13 +274,17 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
     if (!node || !node.mapped().entered) {
         if (sequence < record.next_sequence || status == PMIX_SUCCESS)
             return;
-        // libpmix may have given up here on its own, and told nobody; not where an earlier failure waits for its entry.
+        // libpmix may have given up here on its own, and told nobody; not where an earlier one, which may be under
+        // way or have failed, waits for its entry.
         auto &early = record.failed_early;
-        if (status == PMIX_ERR_TIMEOUT && !record.signature.of_group() &&
-            (early.empty() || early.begin()->first > sequence))
-            record.next_sequence = sequence + 1;
-        else
-            early.emplace(sequence, status);
+        early.emplace(sequence, status);
+        if (sequence != record.next_sequence || record.signature.of_group())
+            return;
+        for (auto next = early.begin();
+             next != early.end() && next->first == record.next_sequence && next->second == PMIX_ERR_TIMEOUT;) {
+            next = early.erase(next);
+            ++record.next_sequence;
+        }
         return;
     }
     node.mapped().reply(status, std::move(contributions));
@@ -290,7 +294,7 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
 bool Collectives::ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence) {
     if (record.instances.at(sequence).pieces || !port_.local_member_gone(record.signature))
         return false;
-    if (record.signature.tolerant != 0) {
+    if (port_.is_tolerant(record.signature)) {
         Instance &instance = record.instances.at(sequence);
         auto part = instance.entered ? std::nullopt : port_.part_of_the_dead(record.signature);
         if (!part)
@@ -361,7 +365,7 @@ void Collectives::on_partner_failed(Record &record, const wire::CollectiveUp &me
 // ----------------------------------------------------------------------------------------------------
 
 bool Collectives::dispensable(const Record &record, HostIndex host) {
-    return record.signature.tolerant != 0 && record.leaves.contains(host);
+    return record.leaves.contains(host) && port_.is_tolerant(record.signature);
 }
 
 void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {

@@ -28,7 +28,8 @@
 // its parent and its children, who do the same; a host that has not yet entered remembers the failure, and its
 // processes get it as they enter. (A timeout is not remembered: libpmix itself gives up a fence in which not all
 // local processes came in time, without a word to the host, and the next entry there is for what the others do next.
-// It is where an earlier failure still waits for the entry of this host's processes, which hear of both in turn.)
+// It is where an earlier one, which may be under way elsewhere or have failed, still waits for the entry of this host's
+// processes: they hear of both in turn.)
 // Nobody waits for the dead: a host that waits longer than `probe_after` asks the children that are missing
 // (CollectiveProbe), because the host of a dead process may not know that anyone waits.
 //
@@ -69,6 +70,9 @@ class CollectivePort {
     virtual Result<std::vector<HostIndex>> hosts_of(const Signature &signature) = 0;
     // Is a local process of this signature gone (so that it can never enter)?
     virtual bool local_member_gone(const Signature &signature) = 0;
+    // Does it do without participants that have gone? Of a group's destruction its construction has said it, which not
+    // every host knows: where they differ, it fails for all.
+    virtual bool is_tolerant(const Signature &signature) { return signature.tolerant != 0; }
     // The contribution of this host to a tolerant collective, when none of its members is left to
     // enter; nullopt when there are.
     virtual std::optional<Bytes> part_of_the_dead(const Signature &) { return std::nullopt; }
@@ -218,7 +222,7 @@ class Collectives {
     void taken_by(Record &record, std::uint64_t sequence, HostIndex child);
     void complete_with_pieces(Record &record, std::uint64_t sequence);
     // May a tolerant collective go on without this host, which has gone?
-    static bool dispensable(const Record &record, HostIndex host);
+    bool dispensable(const Record &record, HostIndex host);
     // Has a host gone without which nothing comes to the root, or back from it?
     bool cut_off(const Record &record);
 

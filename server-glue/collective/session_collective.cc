@@ -31,9 +31,33 @@ Bytes SessionCollectives::normal(const Signature &signature) const {
     return wire::encode(copy);
 }
 
+void SessionCollectives::here_again(const Bytes &nspace) {
+    if (gone_.erase(nspace) > 0)
+        std::erase(gone_order_, nspace);
+}
+
+void SessionCollectives::note_answer(const Join &join) {
+    auto [at, fresh] = answered_.try_emplace({join.member.step, join.message.signature});
+    Answered &last = at->second;
+    if (fresh)
+        answered_bytes_ += join.message.signature.size();
+    else
+        answered_order_.erase(last.order);
+    last.sequence = std::max(last.sequence, join.message.sequence);
+    last.order = ++answers_;
+    answered_order_.emplace(last.order, &at->first);
+    while (answered_.size() > max_answered || (answered_bytes_ > max_bytes && answered_.size() > 1))
+        forget(answered_.find(*answered_order_.begin()->second));
+}
+
+void SessionCollectives::forget(Answers::iterator answer) {
+    answered_bytes_ -= answer->first.second.size();
+    answered_order_.erase(answer->second.order);
+    answered_.erase(answer);
+}
+
 void SessionCollectives::reply(const Join &join, std::int32_t status, std::vector<wire::NamespacePart> parts) {
-    auto &last = answered_[{join.member.step, join.message.signature}];
-    last = std::max(last, join.message.sequence);
+    note_answer(join);
     if (join.message.status != PMIX_SUCCESS)
         return; // it knows
     wire::SessionCollectiveDone done;
@@ -49,11 +73,11 @@ void SessionCollectives::reply(const Join &join, std::int32_t status, std::vecto
 bool SessionCollectives::replaces(const Member &member, const wire::SessionCollectiveJoin &message,
                                   const Bytes &nspace) {
     auto last = answered_.find({member.step, message.signature});
-    if (last != answered_.end() && message.sequence <= last->second)
+    if (last != answered_.end() && message.sequence <= last->second.sequence)
         return true;
+    const Signature signature = *wire::decode<Signature>(message.signature);
     // Nor is that a join which met a namespace that there is not: when it comes, it has joined none of those either.
-    bool alone = message.status == PMIX_ERR_TIMEOUT ||
-                 (message.status == PMIX_ERR_NOT_FOUND && !known(*wire::decode<Signature>(message.signature)));
+    bool alone = message.status == PMIX_ERR_TIMEOUT || (message.status == PMIX_ERR_NOT_FOUND && !known(signature));
     auto same = [&](const Join &join) {
         return join.member == member && join.message.sequence == message.sequence &&
                join.message.signature == message.signature;
@@ -63,25 +87,28 @@ bool SessionCollectives::replaces(const Member &member, const wire::SessionColle
         unmatched_.erase(waiting);
         return alone;
     }
-    for (auto &[key, place] : places_) {
-        for (auto &[number, meeting] : place.meetings) {
-            auto at = meeting.joined.find(nspace);
-            if (at == meeting.joined.end() || !same(at->second))
-                continue;
-            if (alone && meeting.joined.size() == 1 && place.next[nspace] == number + 1) {
-                --place.next[nspace];
-                --matched_;
-                place.meetings.erase(number);
-                return true;
-            }
-            at->second.message.status = message.status;
-            meeting.failed = message.status;
-            auto where = std::pair(key, number);
-            settle(where.first, where.second);
+    auto found = known(signature) ? places_.find(normal(signature)) : places_.end();
+    if (found == places_.end())
+        return alone;
+    Place &place = found->second;
+    for (auto &[number, meeting] : place.meetings) {
+        auto at = meeting.joined.find(nspace);
+        if (at == meeting.joined.end() || !same(at->second))
+            continue;
+        if (alone && meeting.joined.size() == 1 && place.next[nspace] == number + 1) {
+            --place.next[nspace];
+            --matched_;
+            place.meetings.erase(number);
+            forget_idle(found);
             return true;
         }
+        at->second.message.status = message.status;
+        meeting.failed = message.status;
+        auto where = std::pair(found->first, number);
+        settle(where.first, where.second);
+        return true;
     }
-    return alone && !awaited(*wire::decode<Signature>(message.signature), nspace);
+    return alone && !awaited(signature, nspace);
 }
 
 // Do others wait for the next join of this namespace?
@@ -98,6 +125,19 @@ bool SessionCollectives::awaited(const Signature &signature, const Bytes &nspace
            (meeting->second.failed != PMIX_SUCCESS || !meeting->second.joined.empty());
 }
 
+bool SessionCollectives::has_place_for(const Signature &signature) const {
+    if (places_.size() < max_places && place_bytes_ < max_bytes)
+        return true;
+    return known(signature) && places_.contains(normal(signature));
+}
+
+void SessionCollectives::forget_idle(Places::iterator place) {
+    if (!place->second.meetings.empty())
+        return;
+    place_bytes_ -= place->first.size();
+    places_.erase(place);
+}
+
 Result<void> SessionCollectives::join(const Member &member, wire::SessionCollectiveJoin message) {
     auto signature = wire::decode<Signature>(message.signature);
     if (!signature)
@@ -107,12 +147,15 @@ Result<void> SessionCollectives::join(const Member &member, wire::SessionCollect
         return error(ErrorKind::invalid, "a collective of several namespaces that cannot be");
     if (Rank size = size_of(message.part.info); size > 0)
         sizes_[nspace] = size;
-    gone_.erase(nspace);
+    here_again(nspace);
     match(); // what waited for that size
     if (message.status != PMIX_SUCCESS && replaces(member, message, nspace))
         return {};
     if (waiting() >= max_waiting)
         return error(ErrorKind::limit, "{} operations over several namespaces wait already", waiting());
+    if (!has_place_for(*signature))
+        return error(ErrorKind::limit, "operations of {} sets of processes of several namespaces wait already",
+                     places_.size());
     if (message.status != PMIX_SUCCESS)
         message.part.info.hosts.clear(); // nobody will read it
     Join join{member, std::move(*signature), std::move(message)};
@@ -149,9 +192,12 @@ void SessionCollectives::match() {
 
 void SessionCollectives::enter(Join join) {
     Bytes key = normal(join.signature), nspace = join.message.part.info.nspace;
-    Place &place = places_[key];
-    if (place.signature.members.empty())
+    auto [at, fresh] = places_.try_emplace(key);
+    Place &place = at->second;
+    if (fresh) {
         place.signature = *wire::decode<Signature>(key);
+        place_bytes_ += key.size();
+    }
     std::uint64_t number = place.next[nspace]++;
     Meeting &meeting = place.meetings[number];
     if (join.message.status != PMIX_SUCCESS && meeting.failed == PMIX_SUCCESS)
@@ -200,8 +246,10 @@ void SessionCollectives::settle(const Bytes &key, std::uint64_t number) {
     std::int32_t failed = meeting.failed;
     for (const auto &[nspace, join] : joined)
         meeting.heard.insert(nspace);
-    if (complete)
+    if (complete) {
         place.meetings.erase(number);
+        forget_idle(places_.find(key));
+    }
     for (const auto &[nspace, join] : joined) {
         std::vector<wire::NamespacePart> parts;
         for (const auto &[other, its] : joined) {
@@ -273,13 +321,24 @@ void SessionCollectives::on_step_gone(StepId step, const Bytes &nspace) {
     }
     for (const auto &join : failed)
         reply(join, PMIX_ERR_LOST_CONNECTION, {});
-    std::erase_if(places_, [&](const auto &entry) { return names(entry.second.signature, nspace); });
-    std::erase_if(answered_, [step](const auto &entry) { return entry.first.first == step; });
+    for (auto at = places_.begin(); at != places_.end();) {
+        auto place = at++;
+        if (!names(place->second.signature, nspace))
+            continue;
+        place->second.meetings.clear(); // all who had joined have been answered
+        forget_idle(place);
+    }
+    for (auto at = answered_.lower_bound({step, Bytes()}); at != answered_.end() && at->first.first == step;)
+        forget(at++);
     sizes_.erase(nspace);
     ended_.erase(nspace);
-    if (gone_.size() >= max_gone)
-        gone_.erase(gone_.begin());
+    here_again(nspace); // what is told again is the newest
     gone_.insert(nspace);
+    gone_order_.push_back(nspace);
+    if (gone_order_.size() > max_gone) {
+        gone_.erase(gone_order_.front());
+        gone_order_.pop_front();
+    }
 }
 
 } // namespace pmixhost

@@ -16,6 +16,7 @@
 #include "common/wire/names.h"
 #include "server-glue/core/signature.h"
 
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -35,6 +36,11 @@ class SessionCollectives {
     using Answer = std::function<void(const Member &member, wire::SessionCollectiveDone done)>;
     static constexpr std::size_t max_waiting = 100'000;
     static constexpr std::size_t max_gone = 100'000; // namespaces whose end is remembered
+    // Sets of participants with a join that not all have met, failed ones among them; more are refused.
+    static constexpr std::size_t max_places = 100'000;
+    // Signatures whose last answer is remembered, the newest ones: no failure crosses with an older one.
+    static constexpr std::size_t max_answered = 100'000;
+    static constexpr std::size_t max_bytes = 256u << 20; // of the signatures of either
 
     explicit SessionCollectives(Answer answer) : answer_(std::move(answer)) {}
 
@@ -46,9 +52,11 @@ class SessionCollectives {
     // The last of its members has gone (`step` 0: it never had any). Whoever names that namespace from now on is not
     // left waiting, unless it comes again.
     void on_step_gone(StepId step, const Bytes &nspace);
-    void here_again(const Bytes &nspace) { gone_.erase(nspace); }
+    void here_again(const Bytes &nspace);
 
     std::size_t waiting() const { return unmatched_.size() + matched_; }
+    std::size_t places() const { return places_.size(); }
+    std::size_t answered() const { return answered_.size(); }
 
   private:
     struct Join {
@@ -61,7 +69,9 @@ class SessionCollectives {
         std::int32_t failed = 0;
         std::set<Bytes> heard; // of the failure
     };
-    struct Place { // of one set of participants
+    // Of one set of participants, as long as there is a meeting: without one all have joined equally often, and
+    // count from anew.
+    struct Place {
         Signature signature;
         std::map<Bytes, std::uint64_t> next; // join number of each namespace
         std::map<std::uint64_t, Meeting> meetings;
@@ -72,6 +82,16 @@ class SessionCollectives {
     Bytes normal(const Signature &signature) const;
     bool replaces(const Member &member, const wire::SessionCollectiveJoin &message, const Bytes &nspace);
     bool awaited(const Signature &signature, const Bytes &nspace) const;
+    bool has_place_for(const Signature &signature) const;
+    using Places = std::map<Bytes, Place>;
+    void forget_idle(Places::iterator place);
+    using JoinedAs = std::pair<StepId, Bytes>;
+    struct Answered {
+        std::uint64_t sequence = 0, order = 0;
+    };
+    using Answers = std::map<JoinedAs, Answered>;
+    void note_answer(const Join &join);
+    void forget(Answers::iterator answer);
     void match();
     void enter(Join join);
     void settle(const Bytes &key, std::uint64_t number);
@@ -82,11 +102,16 @@ class SessionCollectives {
     std::map<Bytes, Rank> sizes_;
     std::map<Bytes, RankRanges> ended_; // processes, as far as their hosts told
     std::set<Bytes> gone_;              // namespaces
+    std::deque<Bytes> gone_order_;      // the oldest end first
     // The last join of each signature that was answered, as its namespace numbers them: a failure that
     // crossed with the answer is no new join.
-    std::map<std::pair<StepId, Bytes>, std::uint64_t> answered_;
+    Answers answered_;
+    std::map<std::uint64_t, const JoinedAs *> answered_order_; // the oldest first
+    std::size_t answered_bytes_ = 0;
+    std::uint64_t answers_ = 0;
     std::list<Join> unmatched_;
-    std::map<Bytes, Place> places_; // by signature in normal form
+    Places places_; // by signature in normal form
+    std::size_t place_bytes_ = 0;
     std::size_t matched_ = 0;
 };
 

@@ -106,7 +106,7 @@ void StepCollectives::enter(const Signature &signature, Part part, DataReply rep
     if (limit.count() > 0)
         deadline = now + limit;
     std::int32_t status = part.refused;
-    if (status == PMIX_SUCCESS && signature.tolerant == 0 &&
+    if (status == PMIX_SUCCESS && !is_tolerant(signature) &&
         (lacks_one_for_libpmix(part) || local_member_gone(signature) || local_member_ending(signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     auto shared = std::make_shared<DataReply>(std::move(reply));
@@ -207,7 +207,7 @@ void StepCollectives::tell_why_it_fails(const std::string &why) {
 
 bool StepCollectives::local_member_gone(const Signature &signature) {
     auto rank = local_member(signature, [this](Rank one) { return context_.tasks->gone(one); });
-    if (rank && signature.tolerant == 0)
+    if (rank && !is_tolerant(signature))
         tell_why_it_fails(fmt::format("rank {} has ended", *rank));
     return rank.has_value();
 }
@@ -224,12 +224,25 @@ bool StepCollectives::local_member_ending(const Signature &signature) {
     return rank.has_value();
 }
 
+bool StepCollectives::all_members_gone(const Signature &signature) {
+    return !local_member(signature, [this](Rank one) { return !context_.tasks->gone(one); });
+}
+
+// A host whose members had all gone before the group was built knows no group, and holds nobody up. Elsewhere what
+// is not known was built by the library alone, or is beyond what is remembered.
+bool StepCollectives::is_tolerant(const Signature &signature) {
+    if (signature.kind != CollectiveKind::group_destruct)
+        return signature.tolerant != 0;
+    if (spans_jobs(signature))
+        return false; // of other jobs' processes nobody here hears that they end
+    auto known = tolerance_of_ ? tolerance_of_(signature.group) : std::nullopt;
+    return known ? *known : all_members_gone(signature);
+}
+
 // The part of this host when its members have all gone before any of them could join.
 std::optional<Bytes> StepCollectives::part_of_the_dead(const Signature &signature) {
-    for (Rank rank : context_.ranks_here()) {
-        if (signature.contains(context_.step.nspace, rank) && !context_.tasks->gone(rank))
-            return std::nullopt;
-    }
+    if (!all_members_gone(signature))
+        return std::nullopt;
     return signature.kind == CollectiveKind::group_construct ? part_of_the_dead_(signature) : Bytes();
 }
 

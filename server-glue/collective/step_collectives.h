@@ -31,6 +31,10 @@ class StepCollectives final : public StepService, private CollectivePort {
     void enter(const Signature &signature, Part part, DataReply reply);
     // Says how this host's part of a tolerant collective is made when its members here have all gone.
     void set_part_of_the_dead(std::function<Bytes(const Signature &)> make) { part_of_the_dead_ = std::move(make); }
+    // Says whether a group was built to be destructed without members that have ended; nothing where it is not known.
+    void set_tolerance_of(std::function<std::optional<bool>(const Bytes &group)> find) {
+        tolerance_of_ = std::move(find);
+    }
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool waits_for(const Bytes &nspace) const { return collectives_.waits_for(nspace); }
     // Signatures of which children have yet to take a result.
@@ -51,7 +55,9 @@ class StepCollectives final : public StepService, private CollectivePort {
     void fence(const Signature &signature, Part part, bool collects, DataReply reply);
     // CollectivePort
     bool local_member_gone(const Signature &signature) override;
+    bool is_tolerant(const Signature &signature) override;
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
+    bool all_members_gone(const Signature &signature);
     bool spans_jobs(const Signature &signature) override { return jobs_.spanned_by(signature); }
     void join_cross_job(const Bytes &key, std::uint64_t sequence,
                         const std::vector<wire::Contribution> &contributions) override;
@@ -69,6 +75,7 @@ class StepCollectives final : public StepService, private CollectivePort {
     CrossJobs &jobs_;
     HandingOver &handing_over_;
     std::function<Bytes(const Signature &)> part_of_the_dead_;
+    std::function<std::optional<bool>(const Bytes &)> tolerance_of_;
     Collectives collectives_;
 };
 

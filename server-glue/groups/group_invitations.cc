@@ -27,7 +27,7 @@ std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
     case PMIX_GROUP_INVITED: {
         std::vector<Process> others = event.targets;
         std::erase_if(others, [&](const Process &each) { return !each.wildcard && same(each, event.source); });
-        if (event.group.empty() || others.empty())
+        if (event.group.empty() || event.targets.empty())
             break;
         forget(event.group, event.source);
         invitations_.push_back({event.group, event.source, MemberList(others), {}});
@@ -41,16 +41,33 @@ std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
     case PMIX_GROUP_INVITE_DECLINED:
         answer(event, false);
         break;
-    case PMIX_GROUP_CONSTRUCT_COMPLETE:
+    case PMIX_GROUP_CONSTRUCT_COMPLETE: {
+        bool is_group = is_of_invited(event);
+        forget(event.group, event.source);
+        if (is_group)
+            return Group{event.group, event.targets, std::nullopt, false, false, event.source};
+        break;
+    }
     case PMIX_GROUP_CONSTRUCT_ABORT:
         forget(event.group, event.source);
-        if (event.code == PMIX_GROUP_CONSTRUCT_COMPLETE && !event.group.empty() && !event.targets.empty())
-            return Group{event.group, event.targets, std::nullopt, false, false};
         break;
     default:
         break;
     }
     return std::nullopt;
+}
+
+bool GroupInvitations::is_of_invited(const GroupEvent &event) const {
+    auto invitation = std::find_if(invitations_.begin(), invitations_.end(), [&](const Invitation &each) {
+        return each.group == event.group && same(each.leader, event.source);
+    });
+    if (invitation == invitations_.end() || event.targets.empty())
+        return false;
+    return std::all_of(event.targets.begin(), event.targets.end(), [&](const Process &each) {
+        if (each.wildcard) // only who was invited in that way
+            return invitation->invited.contains(each.nspace, PMIX_RANK_WILDCARD);
+        return same(each, invitation->leader) || invitation->invited.contains(each.nspace, each.rank);
+    });
 }
 
 void GroupInvitations::answer(const GroupEvent &event, bool accepted) {

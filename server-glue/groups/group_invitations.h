@@ -28,7 +28,8 @@ class GroupInvitations {
 
     // Has an event with this code to be given to on_event()?
     static bool is_of_interest(std::int32_t code);
-    // Returns the group, when the event says that it is complete.
+    // Returns the group, when its leader says that it is complete, and has invited its members, as far as was seen
+    // here: each host of a member sees the invitation before.
     std::optional<Group> on_event(const GroupEvent &event);
 
     struct Notice {
@@ -51,6 +52,7 @@ class GroupInvitations {
         std::size_t cost() const { return invited.runs() + answered.size(); }
     };
     using Place = std::list<Invitation>::iterator;
+    bool is_of_invited(const GroupEvent &event) const;
     void answer(const GroupEvent &event, bool accepted);
     void note(Invitation &invitation, const Process &process, bool accepted);
     void forget(Place place);

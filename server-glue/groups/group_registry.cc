@@ -6,7 +6,16 @@
 
 namespace pmixhost {
 
+bool GroupRegistry::is_taken(const Group &group) const {
+    const Group *old = find(group.name);
+    if (!old || !group.leader)
+        return false;
+    return !old->leader || !old->members.contains(group.leader->nspace, group.leader->rank);
+}
+
 bool GroupRegistry::add(Group group) {
+    if (is_taken(group))
+        return false;
     auto old = groups_.find(group.name);
     std::size_t count = groups_.size(), runs = runs_ + group.members.runs();
     if (old != groups_.end()) {

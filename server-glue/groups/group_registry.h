@@ -14,8 +14,9 @@ struct Group {
     Bytes name;
     MemberList members; // a wildcard stands for a whole namespace
     std::optional<std::uint64_t> context_id;
-    bool tells_of_ends = false; // PMIX_GROUP_NOTIFY_TERMINATION
-    bool tolerant = false;      // built, and destructed, without members that have ended
+    bool tells_of_ends = false;                   // PMIX_GROUP_NOTIFY_TERMINATION
+    bool tolerant = false;                        // built, and destructed, without members that have ended
+    std::optional<Process> leader = std::nullopt; // of one that was built by invitation: who invited
 };
 
 class GroupRegistry {
@@ -25,7 +26,11 @@ class GroupRegistry {
     static constexpr std::size_t max_runs = 4'000'000;
     static constexpr std::size_t max_expanded = 4'000'000; // processes
 
-    // Takes the place of one of the same name. False when there are too many, or too many members.
+    // Is that the name of a group which the leader of this one, built by invitation, has no say in? What a
+    // collective has built goes by a collective, or any process could put another one in its place by an event.
+    bool is_taken(const Group &group) const;
+    // Takes the place of one of the same name. False when that is taken, or when there are too many, or too many
+    // members.
     bool add(Group group);
     // False when there is none of that name.
     bool remove(const Bytes &name);

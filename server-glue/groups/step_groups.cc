@@ -22,6 +22,10 @@ StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &j
     : StepService(context.services), context_(context), groups_(groups), jobs_(jobs), collectives_(collectives),
       connect_(connect), to_library_(to_library), context_ids_(context.step.number, context.self()) {
     collectives.set_part_of_the_dead([this](const Signature &signature) { return wire::encode(part_of(signature)); });
+    collectives.set_tolerance_of([this](const Bytes &name) {
+        const Group *known = groups_.find(name);
+        return known ? std::optional(known->tolerant) : std::nullopt;
+    });
 }
 
 void StepGroups::take_asks(UpcallHandlers &handlers) {
@@ -34,15 +38,13 @@ void StepGroups::group(GroupAsk request) {
     });
     if (!signature)
         return request.reply(PMIX_ERR_NOT_FOUND, {});
-    if (request.kind == CollectiveKind::group_destruct) {
-        const Group *known = groups_.find(request.name);
-        request.tolerant = known && known->tolerant;
-    }
     signature->group = request.name;
     if (request.kind == CollectiveKind::group_construct)
         refuse_other_versions(request, *signature);
     bool cross_job = jobs_.spanned_by(*signature);
-    signature->tolerant = request.tolerant && !cross_job;
+    // Of a destruction each host knows it, or not, from the construction (StepCollectives::is_tolerant): in the
+    // signature it would part those that know it from the others, and each would wait for the other.
+    signature->tolerant = request.kind == CollectiveKind::group_construct && request.tolerant && !cross_job;
     if (cross_job && request.must_bear_ends) // of other jobs' processes nobody here hears that they end
         request.refused = PMIX_ERR_NOT_SUPPORTED;
     auto ask = std::make_shared<GroupAsk>(std::move(request));
@@ -193,7 +195,13 @@ void StepGroups::on_event(pmix_status_t code, const Process &source, const InfoL
             read_processes(one.value, event.targets);
     }
     auto group = invitations_.on_event(event);
-    if (group && !groups_.add(std::move(*group)))
+    if (!group)
+        return;
+    if (groups_.is_taken(*group))
+        context_.log.warning(
+            "{} of {} has invited to a group {}, but there is another one of that name; that one stays", source.rank,
+            printable(source.nspace), printable(event.group));
+    else if (!groups_.add(std::move(*group)))
         context_.log.warning("there are too many groups: {} is not known to queries", printable(event.group));
 }
 

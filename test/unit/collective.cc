@@ -54,6 +54,10 @@ struct Port final : FakeHosts, CollectivePort {
     }
     Result<std::vector<HostIndex>> hosts_of(const Signature &) override { return hosts; }
     bool local_member_gone(const Signature &) override { return member_gone; }
+    std::optional<bool> tolerant; // whatever the signature says
+    bool is_tolerant(const Signature &signature) override {
+        return tolerant ? *tolerant : CollectivePort::is_tolerant(signature);
+    }
     std::optional<Bytes> part_of_the_dead(const Signature &) override { return part_of_dead; }
 };
 } // namespace
@@ -120,6 +124,30 @@ static void a_timeout_steps_over_no_earlier_failure(void **) {
     c.on_probe(start, 0, {wire::encode(wildcard()), 2}); // that is the others' next one
     assert_int_equal(c.active(), 1);
     assert_int_equal(c.dropped_messages(), 0);
+}
+
+// Of two that others are in at once, the second may have the shorter time.
+static void a_timeout_steps_over_no_earlier_one(void **) {
+    Port port;
+    Collectives c(port, port, 1, 2);
+    wire::CollectiveDown down;
+    down.signature = wire::encode(wildcard());
+    down.sequence = 1;
+    down.status = PMIX_ERR_TIMEOUT;
+    c.on_down(0, down, share(wire::encode(down)));
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(0));
+    assert_false(port.completed.contains(0));
+    assert_int_equal(port.sent_as<wire::CollectiveUp>(0).sequence, 0);
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    assert_int_equal(port.completed.at(1), PMIX_ERR_TIMEOUT);
+    // Where the earlier one ends in the same way, libpmix has given up both.
+    down.sequence = 3;
+    c.on_down(0, down, share(wire::encode(down)));
+    down.sequence = 2;
+    c.on_down(0, down, share(wire::encode(down)));
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(2));
+    assert_false(port.completed.contains(2));
+    assert_int_equal(port.sent_as<wire::CollectiveUp>(1).sequence, 4);
 }
 
 // Its own processes are refused, and others that wait for it hear so, whatever number theirs has.
@@ -400,6 +428,29 @@ static void a_host_enters_for_its_dead(void **) {
     assert_int_equal(port.sent.size(), 1);
 }
 
+// Who bears the end of others is not in each signature, and hosts may differ: it fails for all then.
+static void hosts_that_differ_in_what_they_bear_wait_for_nobody(void **) {
+    Port port;
+    port.tolerant = true;
+    Collectives bears(port, port, 0, 2);
+    bears.enter(start, group(0), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    bears.on_host_gone(start, 2);
+    assert_true(port.completed.empty());
+    port.tolerant = false;
+    port.member_gone = true;
+    port.part_of_dead = "all gone";
+    Collectives does_not(port, port, 1, 2);
+    does_not.on_probe(start, 0, {wire::encode(group(0)), 0});
+    auto up = port.last_to<wire::CollectiveUp>(0);
+    assert_int_equal(up.status, PMIX_ERR_PROC_TERM_WO_SYNC);
+    bears.on_up(start, 1, up);
+    assert_int_equal(port.completed.at(1), PMIX_ERR_PROC_TERM_WO_SYNC);
+    // Who bears it enters for its dead.
+    port.tolerant = true;
+    does_not.on_probe(start, 0, {wire::encode(group(0)), 1});
+    assert_int_equal(port.last_to<wire::CollectiveUp>(0).status, PMIX_SUCCESS);
+}
+
 // Who goes on without hosts that have gone can still be cut off by them, whoever entered for it.
 static void a_host_that_enters_for_its_dead_may_be_cut_off(void **) {
     Port port;
@@ -470,6 +521,7 @@ int main() {
         cmocka_unit_test(a_failure_waits_for_who_enters_late),
         cmocka_unit_test(a_timeout_is_not_for_who_has_not_entered),
         cmocka_unit_test(a_timeout_steps_over_no_earlier_failure),
+        cmocka_unit_test(a_timeout_steps_over_no_earlier_one),
         cmocka_unit_test(a_full_table_is_told),
         cmocka_unit_test(lies_are_dropped),
         cmocka_unit_test(a_dead_participant_answers_a_probe),
@@ -482,6 +534,7 @@ int main() {
         cmocka_unit_test(a_tolerant_one_does_without_a_lost_leaf),
         cmocka_unit_test(a_tolerant_one_fails_with_a_host_in_between),
         cmocka_unit_test(a_host_enters_for_its_dead),
+        cmocka_unit_test(hosts_that_differ_in_what_they_bear_wait_for_nobody),
         cmocka_unit_test(a_host_that_enters_for_its_dead_may_be_cut_off),
         cmocka_unit_test(a_host_that_is_cut_off_says_so),
         cmocka_unit_test(who_waits_at_the_end_is_answered),

@@ -78,6 +78,34 @@ void complete_is_a_group(void **) {
     assert_int_equal(all.size(), 0);
 }
 
+// Else any process could say so of any group.
+void only_who_has_invited_completes_it(void **) {
+    GroupInvitations all;
+    auto complete = [&](const char *group, Rank leader, std::vector<Process> whom) {
+        return all.on_event({PMIX_GROUP_CONSTRUCT_COMPLETE, p(leader), group, std::move(whom)}).has_value();
+    };
+    assert_false(complete("g", 0, {p(0), p(1)})); // nobody was invited
+    all.on_event(invite("g", 0, {p(1), p(2)}));
+    assert_false(complete("h", 0, {p(0), p(1)}));
+    assert_false(complete("g", 1, {p(0), p(1)}));
+    assert_int_equal(all.size(), 1);
+    assert_true(complete("g", 0, {p(2), p(0)}));  // without who has declined
+    assert_false(complete("g", 0, {p(2), p(0)})); // once
+    for (const Process &stranger : {p(3), Process{"other", 1, false}, Process{"job", PMIX_RANK_WILDCARD, true}}) {
+        all.on_event(invite("g", 0, {p(0), p(1)}));
+        assert_false(complete("g", 0, {p(0), p(1), stranger}));
+    }
+    const Process everybody{"job", PMIX_RANK_WILDCARD, true};
+    all.on_event(invite("g", 0, {everybody}));
+    assert_true(complete("g", 0, {everybody}));
+    all.on_event(invite("g", 0, {everybody}));
+    assert_true(complete("g", 0, {p(0), p(7)}));
+    all.on_event(invite("g", 0, {p(1)}));
+    assert_false(complete("g", 0, {}));
+    all.on_event(invite("g", 0, {p(0)})); // itself alone
+    assert_true(complete("g", 0, {p(0)}));
+}
+
 void a_whole_namespace(void **) {
     GroupInvitations all;
     all.on_event(invite("g", 0, {{"job", UINT32_MAX, true}}));
@@ -119,6 +147,7 @@ int main() {
         cmocka_unit_test(the_leader_ends),
         cmocka_unit_test(answers_go_to_the_oldest),
         cmocka_unit_test(complete_is_a_group),
+        cmocka_unit_test(only_who_has_invited_completes_it),
         cmocka_unit_test(a_whole_namespace),
         cmocka_unit_test(no_more_than_so_many),
         cmocka_unit_test(no_more_members_than_so_many),

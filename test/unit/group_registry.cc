@@ -43,6 +43,22 @@ void known_from_add_to_remove(void **) {
     assert_null(registry.find("red"));
 }
 
+void an_invitation_takes_no_name(void **) {
+    GroupRegistry registry = two_groups();
+    Group invited{"red", {one("a", 0), one("a", 1)}, std::nullopt, false, false, one("a", 0)};
+    assert_true(registry.is_taken(invited));
+    assert_false(registry.add(invited)); // a collective has built that one
+    assert_int_equal(*registry.find("red")->context_id, 17);
+    invited.name = "green";
+    assert_true(registry.add(invited));
+    assert_true(registry.add({"green", {one("a", 1), one("a", 2)}, std::nullopt, false, false, one("a", 1)}));
+    assert_false(registry.add(invited)); // its leader is no longer in it
+    assert_true(registry.find("green")->members.contains("a", 2));
+    assert_true(registry.add({"green", {one("a", 5)}, std::nullopt, false})); // by a collective
+    assert_true(registry.remove("green"));
+    assert_true(registry.add(invited));
+}
+
 void of_a_process(void **) {
     GroupRegistry registry = two_groups();
     const Rank ranks[] = {7, 3, 1};
@@ -151,10 +167,10 @@ void names_stand_for_members(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(known_from_add_to_remove), cmocka_unit_test(of_a_process),
-        cmocka_unit_test(lists_of_members),         cmocka_unit_test(each_rank_in_place_of_a_wildcard),
-        cmocka_unit_test(a_lost_host_costs_little), cmocka_unit_test(no_more_than_so_many_members),
-        cmocka_unit_test(names_stand_for_members),
+        cmocka_unit_test(known_from_add_to_remove),         cmocka_unit_test(of_a_process),
+        cmocka_unit_test(an_invitation_takes_no_name),      cmocka_unit_test(lists_of_members),
+        cmocka_unit_test(each_rank_in_place_of_a_wildcard), cmocka_unit_test(a_lost_host_costs_little),
+        cmocka_unit_test(no_more_than_so_many_members),     cmocka_unit_test(names_stand_for_members),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -255,6 +255,69 @@ void a_namespace_may_come_again(void **) {
     assert_int_equal(s.status(2, 0), PMIX_SUCCESS);
 }
 
+// A job that runs for long may have a collective with ever new processes.
+void what_is_done_is_forgotten(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"});
+    for (std::uint64_t n = 0; n < 1000; ++n) {
+        ab.group = std::to_string(n);
+        s.join(1, n, ab);
+        s.join(2, n, ab);
+        assert_int_equal(s.status(1, n), PMIX_SUCCESS);
+    }
+    assert_int_equal(s.collectives.places(), 0);
+    s.join(1, 1000, ab);
+    s.join(1, 1000, ab, PMIX_ERR_TIMEOUT); // as if it had never been
+    assert_int_equal(s.collectives.places(), 0);
+    // The same participants meet again, and a failure that crosses with an answer is none of the next one.
+    s.join(1, 1001, ab);
+    s.join(2, 1000, ab);
+    s.join(1, 1001, ab, PMIX_ERR_PROC_TERM_WO_SYNC);
+    s.join(2, 1001, ab);
+    s.join(1, 1002, ab);
+    assert_int_equal(s.status(2, 1001), PMIX_SUCCESS);
+    assert_int_equal(s.collectives.answered(), 2 * 1000);
+    s.collectives.on_step_gone(1, "a");
+    assert_int_equal(s.collectives.answered(), 1000);
+}
+
+void failures_that_some_have_not_met_are_so_many(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"});
+    s.join(2, 0, ab);
+    s.join(1, 0, ab);
+    for (std::uint64_t n = 1; n <= SessionCollectives::max_places; ++n) {
+        ab.group = std::to_string(n);
+        assert_true(s.join(1, n, ab, PMIX_ERR_PROC_TERM_WO_SYNC));
+    }
+    assert_int_equal(s.collectives.waiting(), 0);
+    assert_int_equal(s.collectives.places(), SessionCollectives::max_places);
+    ab.group = "one more";
+    assert_false(s.join(1, 1'000'000, ab));
+    assert_int_equal(s.collectives.answered(), SessionCollectives::max_answered);
+    ab.group = "7"; // whoever meets a failure makes room
+    assert_true(s.join(2, 1, ab));
+    assert_int_equal(s.status(2, 1), PMIX_ERR_PROC_TERM_WO_SYNC);
+    ab.group = "one more";
+    assert_true(s.join(1, 1'000'000, ab));
+}
+
+void the_oldest_end_is_forgotten(void **) {
+    Session s;
+    s.collectives.on_step_gone(0, "a namespace that is the first in the alphabet");
+    s.collectives.on_step_gone(0, "e");
+    for (std::size_t n = 0; n < SessionCollectives::max_gone - 1; ++n)
+        s.collectives.on_step_gone(0, "x" + std::to_string(n));
+    s.collectives.on_step_gone(0, "aa");
+    s.collectives.on_step_gone(0, "ab");
+    s.join(3, 0, all_of({"aa", "c"}));
+    assert_int_equal(s.status(3, 0), PMIX_ERR_LOST_CONNECTION);
+    s.join(3, 1, all_of({"c", "e"}));
+    assert_int_equal(s.status(3, 1), 1); // it may come
+    s.join(3, 2, all_of({"c", "x1"}));
+    assert_int_equal(s.status(3, 2), PMIX_ERR_LOST_CONNECTION);
+}
+
 void nonsense_is_refused(void **) {
     Session s;
     assert_false(s.join(1, 0, all_of({"a"})));
@@ -280,6 +343,9 @@ int main() {
         cmocka_unit_test(what_nobody_knew_is_no_join),
         cmocka_unit_test(a_timeout_of_who_missed_a_failure_is_one),
         cmocka_unit_test(a_namespace_may_come_again),
+        cmocka_unit_test(what_is_done_is_forgotten),
+        cmocka_unit_test(failures_that_some_have_not_met_are_so_many),
+        cmocka_unit_test(the_oldest_end_is_forgotten),
         cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -943,6 +943,43 @@ void a_group_tells_who_had_ended_before_it_was_built(void **) {
                      1);
 }
 
+// Which of them know what the group bears makes no difference: they would wait for each other.
+void all_hosts_name_a_destruction_alike(void **) {
+    World world(2);
+    world.start_tasks();
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, "job", PMIX_RANK_WILDCARD);
+    bool yes = true;
+    pmix_info_t tolerant;
+    PMIX_INFO_LOAD(&tolerant, PMIX_GROUP_OPTIONAL, &yes, PMIX_BOOL);
+    auto answered = [](pmix_status_t status, pmix_info_t[], std::size_t, void *mine, pmix_release_cbfunc_t release,
+                       void *release_data) {
+        *static_cast<std::atomic<bool> *>(mine) = status == PMIX_SUCCESS;
+        if (release)
+            release(release_data);
+    };
+    auto other_enters = [&](CollectiveKind kind, std::uint8_t is_tolerant, std::vector<wire::Contribution> parts) {
+        auto signature = canonical(kind, {{"job", 0, true}}, [](const Bytes &) { return 4; });
+        signature->group = "g";
+        signature->tolerant = is_tolerant;
+        wire::CollectiveUp up;
+        up.signature = wire::encode(*signature);
+        up.contributions = std::move(parts);
+        world.other->send(0, wire::CollectiveUp::type, share(wire::encode(up)));
+    };
+    char name[] = "g";
+    wire::GroupPart part;
+    part.nspace = "job";
+    part.host = 1;
+    std::atomic<bool> built = false, destructed = false;
+    world.fake.module->group(PMIX_GROUP_CONSTRUCT, name, &all, 1, &tolerant, 1, answered, &built);
+    other_enters(CollectiveKind::group_construct, 1, {{1, wire::encode(part)}});
+    world.run_until([&] { return built.load(); });
+    world.fake.module->group(PMIX_GROUP_DESTRUCT, name, &all, 1, nullptr, 0, answered, &destructed);
+    other_enters(CollectiveKind::group_destruct, 0, {});
+    world.run_until([&] { return destructed.load(); });
+}
+
 void a_message_that_nobody_takes_is_dropped(void **) {
     World world(2);
     world.start_tasks();
@@ -999,6 +1036,7 @@ int main() {
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
         cmocka_unit_test(a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts),
         cmocka_unit_test(a_group_tells_who_had_ended_before_it_was_built),
+        cmocka_unit_test(all_hosts_name_a_destruction_alike),
         cmocka_unit_test(a_message_that_nobody_takes_is_dropped),
         cmocka_unit_test(a_stuck_library_ends_the_step),
     };
