@@ -267,8 +267,8 @@ void JobControl::finish(Iterator pending, bool in_time) {
         wire::SignalReply message{0, static_cast<std::uint32_t>(std::min<std::uint64_t>(outcome.signalled, all)),
                                   outcome.lost, outcome.late};
         Place place{request.origin, request.number};
-        remembered_.emplace(place, message);
-        oldest_.push_back(place);
+        if (remembered_.emplace(place, message).second)
+            oldest_.push_back(place);
         if (oldest_.size() > max_remembered) {
             remembered_.erase(oldest_.front());
             oldest_.pop_front();

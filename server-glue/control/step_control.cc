@@ -60,18 +60,52 @@ void StepControl::control(JobControlAsk request) {
     request.targets = std::move(*targets);
     if (request.only_declares())
         return note_declaration(request);
-    pauses_.note(request.caller, is_tool_(request.caller), request.targets, request.order.signals);
+    note_pauses(request);
     cross_job_.request(context_.now(), std::move(request));
+}
+
+void StepControl::note_pauses(JobControlAsk &request) {
+    // Who names nobody means all jobs, or that of the caller.
+    std::vector<Process> whole;
+    if (request.everyone)
+        whole = whole_jobs();
+    else if (request.targets.empty() && request.caller.nspace == context_.step.nspace)
+        whole = {{context_.step.nspace, 0, true}};
+    auto resume = pauses_->note(request.caller, is_tool_(request.caller), whole.empty() ? request.targets : whole,
+                                request.order.signals);
+    if (!resume)
+        return;
+    if (request.everyone) // also who is not known here any more
+        resume->targets.clear();
+    auto reply = std::make_shared<StatusReply>(std::move(request.reply));
+    request.reply = {[reply, pauses = pauses_, resume = std::move(*resume)](pmix_status_t status) {
+                         if (status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS) // the others had ended
+                             pauses->went_on(resume);
+                         (*reply)(status);
+                     },
+                     PMIX_ERROR};
+}
+
+// As far as they are known here: of others no debugger has daemons by way of this host.
+std::vector<Process> StepControl::whole_jobs() const {
+    std::set<Bytes> names{context_.step.nspace};
+    names.insert(children_.running.begin(), children_.running.end());
+    for (const auto &name : jobs_.jobs().names())
+        names.insert(name);
+    std::vector<Process> all;
+    for (const Bytes &name : names)
+        all.push_back({name, 0, true});
+    return all;
 }
 
 void StepControl::on_event(pmix_status_t, const Process &, const InfoList &info) {
     if (auto processes = let_go_by(info.data(), info.size()))
-        pauses_.go_on(*processes);
+        pauses_->go_on(*processes);
 }
 
 void StepControl::debugger_gone(const Process &tool, const Bytes &nspace) {
     JobControlAsk ask;
-    ask.targets = pauses_.take(tool, nspace);
+    ask.targets = pauses_->take(tool, nspace);
     if (ask.targets.empty())
         return;
     context_.log.info("the debugger {} has gone: what it has paused of {} goes on", printable(tool.nspace),

@@ -28,7 +28,7 @@ class StepControl final : public StepService, private JobControlPort, private Cr
     void on_host_gone(HostIndex host, bool left) override { control_.on_host_gone(host, !left); }
     void on_session_gone() override { cross_job_.on_session_gone(); }
     bool wants_event(pmix_status_t code, const Bytes &) const override {
-        return code == PMIX_DEBUGGER_RELEASE && pauses_.any();
+        return code == PMIX_DEBUGGER_RELEASE && pauses_->any();
     }
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 
@@ -42,6 +42,8 @@ class StepControl final : public StepService, private JobControlPort, private Cr
     std::vector<Bytes> children() const override { return {children_.running.begin(), children_.running.end()}; }
 
     void note_declaration(JobControlAsk &request);
+    void note_pauses(JobControlAsk &request);
+    std::vector<Process> whole_jobs() const;
 
     StepContext &context_;
     const GroupRegistry &groups_;
@@ -49,7 +51,7 @@ class StepControl final : public StepService, private JobControlPort, private Cr
     const Children &children_;
     StepEvents &events_;
     const std::function<bool(const Process &)> is_tool_;
-    ToolPauses pauses_;
+    const std::shared_ptr<ToolPauses> pauses_ = std::make_shared<ToolPauses>(); // an answer may outlive this
     JobControl control_;
     CrossJobControl cross_job_;
 };

@@ -6,16 +6,27 @@
 
 namespace pmixhost {
 
-void ToolPauses::note(const Process &caller, bool is_tool, const std::vector<Process> &targets,
-                      const std::vector<std::int32_t> &signals) {
-    for (std::int32_t signal : signals) {
-        for (const Process &target : targets) {
-            if (signal == SIGCONT)
-                go_on(target);
-            else if (signal == SIGSTOP && is_tool)
-                pause(caller, target);
-        }
+std::optional<ToolPauses::Resume> ToolPauses::note(const Process &caller, bool is_tool,
+                                                   const std::vector<Process> &targets,
+                                                   const std::vector<std::int32_t> &signals) {
+    auto last = std::find_if(signals.rbegin(), signals.rend(), [](auto s) { return s == SIGSTOP || s == SIGCONT; });
+    if (last == signals.rend())
+        return std::nullopt;
+    ++asked_;
+    if (*last == SIGCONT)
+        return any() ? std::optional(Resume{targets, asked_}) : std::nullopt;
+    for (const Process &target : targets) {
+        if (is_tool)
+            pause(caller, target);
     }
+    return std::nullopt;
+}
+
+void ToolPauses::went_on(const Resume &resume) {
+    if (resume.targets.empty())
+        std::erase_if(paused_, [&](const Paused &each) { return each.asked <= resume.asked; });
+    for (const Process &target : resume.targets)
+        go_on(target, resume.asked);
 }
 
 void ToolPauses::pause(const Process &tool, const Process &target) {
@@ -25,9 +36,10 @@ void ToolPauses::pause(const Process &tool, const Process &target) {
     if (found == paused_.end()) {
         if (paused_.size() == most_jobs)
             paused_.pop_front();
-        paused_.push_back({tool, target.nspace, false, {}});
+        paused_.push_back({tool, target.nspace, false, {}, 0});
         found = std::prev(paused_.end());
     }
+    found->asked = asked_;
     if (!target.wildcard && !found->whole)
         found->ranks.insert(target.rank);
     if (target.wildcard || found->ranks.size() > most_ranks) {
@@ -36,9 +48,9 @@ void ToolPauses::pause(const Process &tool, const Process &target) {
     }
 }
 
-void ToolPauses::go_on(const Process &target) {
+void ToolPauses::go_on(const Process &target, std::uint64_t asked) {
     std::erase_if(paused_, [&](Paused &each) {
-        if (each.nspace != target.nspace)
+        if (each.nspace != target.nspace || each.asked > asked)
             return false;
         if (!target.wildcard)
             each.ranks.erase(target.rank);
@@ -50,7 +62,7 @@ void ToolPauses::go_on(const std::vector<Process> &targets) {
     if (targets.empty())
         paused_.clear();
     for (const Process &target : targets)
-        go_on(target);
+        go_on(target, asked_);
 }
 
 std::vector<Process> ToolPauses::take(const Process &tool, const Bytes &nspace) {

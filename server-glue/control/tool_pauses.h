@@ -6,6 +6,7 @@
 #include "server-glue/core/signature.h"
 
 #include <deque>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -18,9 +19,18 @@ class ToolPauses {
     // Of further jobs, or tools, the first is forgotten.
     static constexpr std::size_t most_jobs = 256;
 
-    // `caller` has these signals sent to these processes.
-    void note(const Process &caller, bool is_tool, const std::vector<Process> &targets,
-              const std::vector<std::int32_t> &signals);
+    // What lets processes go on (none named: everybody), once it has been done: what was paused after it was asked for
+    // stays.
+    struct Resume {
+        std::vector<Process> targets;
+        std::uint64_t asked = 0;
+    };
+    // `caller` asks to have these signals sent to these processes. The last one that stops or lets go on counts. A
+    // pause does from now on, since its tool may be gone before the answer comes, and who was not paused after all
+    // goes on anyway; what lets go on does when went_on() is told of it, because it may fail.
+    std::optional<Resume> note(const Process &caller, bool is_tool, const std::vector<Process> &targets,
+                               const std::vector<std::int32_t> &signals);
+    void went_on(const Resume &resume);
     // Somebody lets go on: these, or, where none is named, everybody.
     void go_on(const std::vector<Process> &targets);
     bool any() const { return !paused_.empty(); }
@@ -34,11 +44,13 @@ class ToolPauses {
         Bytes nspace;
         bool whole = false;
         std::set<Rank> ranks;
+        std::uint64_t asked = 0; // when, for the last time
     };
     void pause(const Process &tool, const Process &target);
-    void go_on(const Process &target);
+    void go_on(const Process &target, std::uint64_t asked);
 
     std::deque<Paused> paused_; // the oldest first
+    std::uint64_t asked_ = 0;   // counts what is asked for
 };
 
 } // namespace pmixhost

@@ -129,6 +129,7 @@ void SessionEvents::on_step_gone(TimePoint now, StepId id, const Bytes &) {
     if (once_.contains(nspace) || related_.contains(nspace))
         gone_.emplace_back(now + limits_.time, std::move(nspace));
     forget_gone(now);
+    forget_hearers();
 }
 
 void SessionEvents::forget_gone(TimePoint now) {
@@ -145,16 +146,29 @@ void SessionEvents::forget_gone(TimePoint now) {
     }
 }
 
+// A namespace that has gone and comes again gets all that is kept where it has heard none of that, as if it were
+// new: how far it has heard need not be known.
+void SessionEvents::forget_hearers() {
+    std::set<Bytes> here;
+    for (const auto &[id, step] : steps_)
+        here.insert(step.nspace);
+    std::erase_if(heard_, [&](const auto &entry) {
+        bool matters = !kept_.empty() && entry.second >= kept_.front().number;
+        return !matters && !here.contains(entry.first);
+    });
+}
+
 void SessionEvents::forget_old(TimePoint now) {
+    std::size_t before = kept_.size();
     while (!kept_.empty() &&
            (kept_.front().until <= now || kept_.size() > limits_.count || kept_bytes_ > limits_.bytes)) {
         kept_bytes_ -= kept_.front().payload->size();
         kept_.pop_front();
     }
-    if (!kept_.empty())
-        return;
-    next_call_ = TimePoint::max();
-    std::erase_if(heard_, [this](const auto &entry) { return !is_here(entry.first); });
+    if (kept_.empty())
+        next_call_ = TimePoint::max();
+    if (kept_.size() < before)
+        forget_hearers();
 }
 
 TimePoint SessionEvents::next_time() const {

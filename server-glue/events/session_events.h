@@ -52,6 +52,9 @@ class SessionEvents final : public SessionService {
     void on_time(TimePoint now) override;
     bool idle() const override { return kept_.empty(); }
 
+    // Namespaces of which it is known how far they have heard.
+    std::size_t hearers() const { return heard_.size(); }
+
   private:
     struct Kept {
         std::uint64_t number;
@@ -71,6 +74,7 @@ class SessionEvents final : public SessionService {
     void give(StepId id, Step &step);
     void forget_old(TimePoint now);
     void forget_gone(TimePoint now);
+    void forget_hearers();
 
     SessionPeers &peers_;
     Limits limits_;

@@ -34,6 +34,9 @@ std::size_t elements_of(const pmix_info_t *infos, std::size_t count) {
 
 } // namespace
 
+// As long as the tables of processes wait at most (process_table.h), and far from where a share of it overflows.
+static constexpr std::chrono::seconds longest_query = std::chrono::hours(24);
+
 std::vector<std::string> QueryService::supported_keys() {
     return supported_query_keys(port_);
 }
@@ -45,7 +48,7 @@ void QueryService::query(TimePoint now, QueryAsk ask) {
     std::size_t keys = 0;
     for (const auto &query : ask.queries) {
         bool said = query.timeout && query.timeout->count() > 0;
-        timeout = std::max<Duration>(timeout, said ? Duration(*query.timeout) : patience);
+        timeout = std::max<Duration>(timeout, said ? Duration(std::min(*query.timeout, longest_query)) : patience);
         keys += query.keys.size();
     }
     std::uint64_t id = next_id_++;

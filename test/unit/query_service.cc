@@ -73,7 +73,11 @@ struct World final : QueryPort, ProcessSetPort, RmQuestions {
     JobTable local_table() override {
         return {{{0, 0, 77, 0, 6, "/bin/ocean", 2048}, {1, 0, 0, 0, 20, "", 0}}, {{0, 10240}}};
     }
-    void gather_table(Duration, ProcessTable::Done done) override { table = std::move(done); }
+    Duration table_time{};
+    void gather_table(Duration time, ProcessTable::Done done) override {
+        table_time = time;
+        table = std::move(done);
+    }
     std::function<void(pmix_status_t)> job_found;
     HostIndex asked_host = 0;
     void find_job(const Bytes &, Duration, std::function<void(pmix_status_t)> then) override {
@@ -320,6 +324,18 @@ void namespaces_are_told(void **) {
     auto query = world.one({PMIX_QUERY_NAMESPACE_INFO});
     query.nspace = "nobody";
     assert_int_equal(world.status_of(query), PMIX_ERR_NOT_FOUND);
+}
+
+// PMIX_TIMEOUT may be the largest number there is.
+void no_time_is_too_long(void **) {
+    World world;
+    auto table = world.one({PMIX_QUERY_PROC_TABLE});
+    table.timeout = std::chrono::seconds(INT32_MAX);
+    world.ask({table});
+    assert_true(world.table_time > 21h && world.table_time <= 24h);
+    assert_true(world.service.next_time() == start + 24h);
+    world.table(PMIX_SUCCESS, {});
+    assert_int_equal(world.answered, 1);
 }
 
 void the_table_is_waited_for(void **) {
@@ -867,6 +883,7 @@ int main() {
         cmocka_unit_test(each_key_has_a_status_of_its_own),
         cmocka_unit_test(what_is_supported_is_answered),
         cmocka_unit_test(namespaces_are_told),
+        cmocka_unit_test(no_time_is_too_long),
         cmocka_unit_test(the_table_is_waited_for),
         cmocka_unit_test(the_rm_is_asked_with_a_deadline),
         cmocka_unit_test(too_many_questions_are_refused),

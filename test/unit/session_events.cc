@@ -98,6 +98,34 @@ void a_step_that_comes_later_gets_what_is_kept(void **) {
     assert_true(session.events.next_time() == TimePoint::max());
 }
 
+void who_has_gone_is_remembered_as_long_as_it_matters(void **) {
+    Session session({3, 1 << 20, 120s, 1 << 20});
+    for (int step = 10; step < 20; ++step) { // before there is any event
+        session.heard(step);
+        session.step_gone(step);
+    }
+    assert_int_equal(session.events.hearers(), 0);
+    session.heard(2);
+    session.notify(1, 1);
+    session.step_gone(2);
+    session.heard(3);
+    session.step_gone(3);
+    assert_int_equal(session.events.hearers(), 3);
+    session.notify(1, 2);
+    session.notify(1, 3);
+    session.comes_again(2, 12, 0);
+    assert_true(session.of(12) == (Codes{2, 3})); // not the first one again
+    session.step_gone(12);
+    session.notify(1, 4); // the first one is no longer kept, so it is all the same who of the two has had it
+    session.comes_again(3, 13, 0);
+    assert_true(session.of(13) == (Codes{2, 3, 4}));
+    for (int code : {5, 6, 7})
+        session.notify(1, code);
+    assert_int_equal(session.events.hearers(), 2); // those that are here
+    session.comes_again(2, 22, 0);
+    assert_true(session.of(22) == (Codes{5, 6, 7}));
+}
+
 void steps_are_called_while_something_is_kept(void **) {
     Session session;
     session.heard(1);
@@ -273,6 +301,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_others_get_each_once_and_in_order),
         cmocka_unit_test(a_step_that_comes_later_gets_what_is_kept),
+        cmocka_unit_test(who_has_gone_is_remembered_as_long_as_it_matters),
         cmocka_unit_test(steps_are_called_while_something_is_kept),
         cmocka_unit_test(those_that_are_named_need_no_call),
         cmocka_unit_test(the_next_host_hears_for_its_step),
