@@ -1,5 +1,5 @@
-// Upcalls of get_credential and validate_credential. Munge knows from the kernel who the caller is: what the request
-// says of it (PMIX_USERID, PMIX_GRPID) is not looked at.
+// Upcalls of get_credential and validate_credential. Munge knows from the kernel whose the daemon is, and with it the
+// job: what the request says of that (PMIX_USERID, PMIX_GRPID) is not looked at. Which process asks, libpmix says.
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/upcall_tools.h"
 #include "server-glue/security/credential_asks.h"
@@ -56,10 +56,11 @@ pmix_status_t read(const pmix_info_t info[], std::size_t count, std::optional<st
     return PMIX_SUCCESS;
 }
 
-pmix_status_t on_get_credential(const pmix_proc_t *, const pmix_info_t info[], std::size_t count,
+pmix_status_t on_get_credential(const pmix_proc_t *proc, const pmix_info_t info[], std::size_t count,
                                 pmix_credential_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         CredentialAsk ask;
+        ask.caller = process_of(*proc);
         if (pmix_status_t status = read(info, count, ask.timeout); status != PMIX_SUCCESS)
             return status;
         ask.reply = {[callback, data](pmix_status_t status, Bytes credential) {
@@ -74,11 +75,12 @@ pmix_status_t on_get_credential(const pmix_proc_t *, const pmix_info_t info[], s
     });
 }
 
-pmix_status_t on_validate_credential(const pmix_proc_t *, const pmix_byte_object_t *credential,
+pmix_status_t on_validate_credential(const pmix_proc_t *proc, const pmix_byte_object_t *credential,
                                      const pmix_info_t info[], std::size_t count, pmix_validation_cbfunc_t callback,
                                      void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         ValidationAsk ask;
+        ask.caller = process_of(*proc);
         if (!credential || !credential->bytes || credential->size == 0)
             return PMIX_ERR_BAD_PARAM;
         if (pmix_status_t status = read(info, count, ask.timeout); status != PMIX_SUCCESS)

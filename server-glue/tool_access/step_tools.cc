@@ -13,6 +13,7 @@
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/log/log_ask.h"
 #include "server-glue/publish/publish_asks.h"
+#include "server-glue/security/credential_asks.h"
 #include "server-glue/spawn/spawn_ask.h"
 
 #include <algorithm>
@@ -34,7 +35,10 @@ void StepTools::take_asks(UpcallHandlers &handlers) {
     handlers.set_gate([this](std::type_index ask, const Process &caller) { return judge(ask, caller); });
 }
 
-// What is not here is for processes of a job alone.
+// Of requests that name their caller; what is not here is for processes of the job alone. Those that name none
+// (queries, fences, connects, groups, pulls) do not come this way, and who notifies is judged with the event
+// (StepEvents). Whoever has a credential is the job's user where it counts, as is a program that one may start here;
+// to check one says no more than who has made it.
 pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
     if (!is_tool(caller))
         return PMIX_SUCCESS;
@@ -43,7 +47,8 @@ pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
         {typeid(AbortAsk), policy::Action::control},      {typeid(LogAsk), policy::Action::control},
         {typeid(AllocationAsk), policy::Action::control}, {typeid(SpawnAsk), policy::Action::spawn},
         {typeid(PushAsk), policy::Action::input},         {typeid(PublishAsk), policy::Action::control},
-        {typeid(UnpublishAsk), policy::Action::control}};
+        {typeid(UnpublishAsk), policy::Action::control},  {typeid(CredentialAsk), policy::Action::spawn},
+        {typeid(ValidationAsk), policy::Action::observe}};
     for (const auto &[type, action] : of_tools) {
         if (type == ask)
             return may(caller, action) ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;

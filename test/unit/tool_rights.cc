@@ -1,6 +1,12 @@
-// What the rules give tools of another user, whom the daemon has to look up first.
+// What the rules give tools of another user, whom the daemon has to look up first; and what tools are refused by the
+// gate before all requests.
 #include "server-glue/tool_access/tool_rights.h"
 
+#include "server-glue/library/upcall_handlers.h"
+#include "server-glue/security/credential_asks.h"
+#include "server-glue/tool_access/step_tools.h"
+
+#include "test/unit/bare_rm.h"
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
 #include "test/unit/run_until.h"
@@ -164,6 +170,61 @@ void who_asks_without_end_hides_nobody(void **) {
     assert_int_equal(written.times("\n"), 600);
 }
 
+// A credential makes its owner the job's user elsewhere.
+void who_only_looks_gets_no_credential(void **) {
+    struct Given {
+        const char *actions;
+        pmix_status_t got, checked;
+    };
+    const Given cases[] = {{"observe", PMIX_ERR_NO_PERMISSIONS, PMIX_SUCCESS},
+                           {"observe,control,debug", PMIX_ERR_NO_PERMISSIONS, PMIX_SUCCESS},
+                           {"output", PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NO_PERMISSIONS},
+                           {"output,spawn", PMIX_SUCCESS, PMIX_ERR_NO_PERMISSIONS}};
+    for (const Given &given : cases) {
+        Fixture f;
+        f.settings.tools_policy = {
+            {fmt::format("allow {} by anyone to jobs of anyone from here", given.actions), "FILE:1"},
+            {"deny everything by anyone to jobs of anyone from anywhere", "FILE:2"}};
+        BareRm rm;
+        rm.info.nspace = "job";
+        rm.info.map = JobMap::without_ranks("here");
+        StepContext context(*f.loop, f.log, f.settings, rm, false, DebugStops());
+        StepTools tools(context);
+        UpcallHandlers handlers;
+        tools.take_asks(handlers);
+        handlers.on<CredentialAsk>([](CredentialAsk ask) { ask.reply(PMIX_SUCCESS, "made"); });
+        handlers.on<ValidationAsk>([](ValidationAsk ask) { ask.reply(PMIX_SUCCESS, {}); });
+        auto get = [&](const char *nspace) {
+            pmix_status_t out = PMIX_ERROR;
+            handlers.hand_on(CredentialAsk{{nspace, 0},
+                                           {},
+                                           {[&](pmix_status_t status, const Bytes &credential) {
+                                                out = status;
+                                                assert_int_equal(credential.empty(), status != PMIX_SUCCESS);
+                                            },
+                                            PMIX_ERROR, Bytes()}});
+            return out;
+        };
+        auto check = [&](const char *nspace) {
+            pmix_status_t out = PMIX_ERROR;
+            handlers.hand_on(
+                ValidationAsk{{nspace, 0},
+                              "made",
+                              {},
+                              {[&](pmix_status_t status, Identity) { out = status; }, PMIX_ERROR, Identity()}});
+            return out;
+        };
+        // What is given to tools here is known when the rules have been read.
+        run_until(*f.loop, [&] {
+            return tools.may({"tool", 0}, policy::Action::observe) || tools.may({"tool", 0}, policy::Action::output);
+        });
+        assert_int_equal(get("tool"), given.got);
+        assert_int_equal(check("tool"), given.checked);
+        assert_int_equal(get("job"), PMIX_SUCCESS); // processes of the job always
+        assert_int_equal(check("job"), PMIX_SUCCESS);
+    }
+}
+
 } // namespace
 
 int main() {
@@ -173,6 +234,7 @@ int main() {
         cmocka_unit_test(rules_that_cannot_be_read_are_read_again),
         cmocka_unit_test(of_two_hosts_the_lesser_rights_count),
         cmocka_unit_test(who_asks_without_end_hides_nobody),
+        cmocka_unit_test(who_only_looks_gets_no_credential),
     };
     return cmocka_run_group_tests_name("rights of tools", tests, nullptr, nullptr);
 }
