@@ -10,6 +10,7 @@
 #include "server-glue/indirect/debugger_peer.h"
 #include "server-glue/indirect/packing.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/info_list.h"
 #include "server-glue/library/library_version.h"
 
 #include <algorithm>
@@ -121,7 +122,9 @@ void DebuggerProcess::let_go(const LaunchWishes &wishes) {
     if (auto ours = check_debugger(start_.debugger_uri); !ours)
         return refuse(ours.failure().text);
     released_ = true;
-    standing_ = Standing(wishes.stops);
+    held_ = HeldJob(wishes.stops);
+    for (const auto &note : wishes.notes)
+        fmt::print(stderr, "pmixhost: {}\n", note);
     say(start_.launcher.get(), Released{start_.directory + file_name, wishes.stops.text()}.line());
 }
 
@@ -168,7 +171,7 @@ void DebuggerProcess::on_notify(const Notify &event) {
 
 // Who stops where is told when all of them have; not where they are very many.
 void DebuggerProcess::note_ready(const Heard &event) {
-    if (event.code != PMIX_READY_FOR_DEBUG || !standing_.any())
+    if (event.code != PMIX_READY_FOR_DEBUG || !held_.stands())
         return;
     std::optional<StopPlace> place;
     std::vector<Process> named;
@@ -187,13 +190,13 @@ void DebuggerProcess::note_ready(const Heard &event) {
             ranks.push_back(each.rank);
     }
     if (place && !ranks.empty())
-        standing_.stand_at(*place, ranks);
+        held_.stand_at(*place, ranks);
 }
 
 void DebuggerProcess::note_release(const Notify &event) {
     auto info = unpack_info(event.info);
     if (auto processes = info ? let_go_by((*info)->data(), (*info)->size()) : std::nullopt)
-        standing_.released(*processes, nspace_);
+        held_.released(*processes, nspace_);
 }
 
 // --- the launcher
@@ -261,11 +264,41 @@ void DebuggerProcess::told_end() {
 void DebuggerProcess::debugger_gone() {
     keepalive_watch_.reset();
     look_.reset();
-    goes_on_ = goes_on_ || (released_ && !standing_.any() && !start_.keepalive && !start_.serves);
-    if (goes_on_)
-        input_->no_more_pushes();
-    else
-        end_for_debugger();
+    goes_on_ = goes_on_ || (released_ && !held_.stands() && !start_.keepalive && !start_.serves);
+    if (!goes_on_)
+        return end_for_debugger();
+    input_->no_more_pushes();
+    let_job_go_on();
+}
+
+// What it has paused, and whom its daemons may have left standing: they end with it, unless they were asked to go on,
+// and then it is their business. In a job that has gone on nobody notices a release.
+void DebuggerProcess::let_job_go_on() {
+    for (const auto &paused : held_.take_paused())
+        control(paused, PMIX_JOB_CTRL_RESUME);
+    for (const auto &daemons : held_.take_daemons())
+        control({{daemons, 0, true}}, PMIX_JOB_CTRL_KILL);
+    if (!held_.is_left() || nspace_.empty())
+        return;
+    InfoList info;
+    info.add(PMIX_EVENT_NON_DEFAULT, true);
+    info.add_processes(PMIX_EVENT_CUSTOM_RANGE, {proc_of(nspace_, PMIX_RANK_WILDCARD)});
+    if (auto packed = pack_info(info.data(), info.size()))
+        to_tool(Notify{PMIX_DEBUGGER_RELEASE, PMIX_RANGE_CUSTOM, std::move(*packed)});
+}
+
+void DebuggerProcess::control(const std::vector<Process> &whom, const char *what) {
+    std::vector<pmix_proc_t> processes;
+    for (const Process &each : whom)
+        processes.push_back(proc_of(each.nspace, each.wildcard ? PMIX_RANK_WILDCARD : each.rank));
+    InfoList info;
+    info.add(what, true);
+    auto first = pack(processes.data(), processes.size(), PMIX_PROC);
+    auto second = pack_info(info.data(), info.size());
+    if (!first || !second)
+        return;
+    Call call{next_call_++, CallKind::control, std::move(*first), std::move(*second)};
+    to_tool(call); // nobody is left who would hear the answer
 }
 
 void DebuggerProcess::end_for_debugger() {
@@ -281,12 +314,6 @@ void DebuggerProcess::end_for_debugger() {
 
 // --- what the debugger asks for
 
-static bool resumes(const Call &call) {
-    auto info = unpack_info(call.second);
-    return info && std::any_of((*info)->begin(), (*info)->end(), [](const pmix_info_t &each) {
-               return PMIX_CHECK_KEY(&each, PMIX_JOB_CTRL_RESUME) && PMIX_INFO_TRUE(&each);
-           });
-}
 static std::vector<Process> targets_of(const Call &call) {
     auto processes = unpack_processes(call.first);
     return processes ? processes_of((*processes)->data(), (*processes)->size()) : std::vector<Process>();
@@ -320,18 +347,33 @@ void DebuggerProcess::on_call(Call call, DebuggerServer::Reply reply) {
     to_tool(call);
 }
 
-// Debugger daemons let go, too, and of that nothing is heard here.
+// What the debugger asks for at its end is heard of behind that. A pause may have stopped some, whatever the answer.
 DebuggerServer::Reply DebuggerProcess::noting_who_goes_on(const Call &call, DebuggerServer::Reply reply) {
-    std::function<void()> note;
-    if (call.kind == CallKind::spawn)
-        note = [this] { standing_.hand_over(); };
-    if (call.kind == CallKind::control && resumes(call))
-        note = [this, processes = targets_of(call)] { standing_.resumed(processes, nspace_); };
+    std::function<void(const Answer &)> note;
+    auto is_success = [](const Answer &answer) {
+        return answer.status == PMIX_SUCCESS || answer.status == PMIX_OPERATION_SUCCEEDED;
+    };
+    if (auto second = unpack_info(call.kind == CallKind::control ? call.second : Packed())) {
+        if (auto signals = stops_and_goes((*second)->data(), (*second)->size()); !signals.empty())
+            note = [this, is_success, signals, processes = targets_of(call)](const Answer &answer) {
+                if (is_success(answer) || signals.back() == SIGSTOP)
+                    held_.signalled(processes, signals, nspace_);
+            };
+    }
+    auto info = unpack_info(call.kind == CallKind::spawn ? call.first : Packed());
+    auto apps = unpack_apps(call.kind == CallKind::spawn ? call.second : Packed());
+    if (info && apps &&
+        starts_daemons_beside(nspace_, (*info)->data(), (*info)->size(), (*apps)->data(), (*apps)->size()))
+        note = [this, is_success, go_on = asks_to_outlive(call)](const Answer &answer) {
+            if (is_success(answer))
+                held_.daemons_run(answer.nspace, go_on);
+        };
     if (!note)
         return reply;
-    return [note = std::move(note), reply = std::move(reply)](Answer answer) {
-        if (answer.status == PMIX_SUCCESS || answer.status == PMIX_OPERATION_SUCCEEDED)
-            note();
+    return [this, note = std::move(note), reply = std::move(reply)](Answer answer) {
+        note(answer);
+        if (goes_on_)
+            let_job_go_on();
         reply(std::move(answer));
     };
 }
@@ -382,6 +424,7 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
             if (start_.serves && event.nspace == nspace_)
                 return; // of what holds the place
             note_end(event);
+            note_daemons_end(event);
             note_ready(event);
             server_->tell(std::move(event));
         });
@@ -409,7 +452,7 @@ void DebuggerProcess::not_reached(std::string_view why) {
     if (over_ || killed_)
         return;
     tool_.reset();
-    bool is_ended = start_.serves || standing_.any();
+    bool is_ended = start_.serves || held_.any();
     if (is_ended)
         fmt::print(stderr, "pmixhost: the debugger does not reach {}, so it is ended: {}\n",
                    start_.serves ? "what it has started to spawn by" : "the job whose processes shall stop for it",
@@ -446,6 +489,21 @@ void DebuggerProcess::note_end(const Heard &event) {
     if (event.nspace == nspace_ && !bad_end_ &&
         std::find(std::begin(bad_ends), std::end(bad_ends), event.code) != std::end(bad_ends))
         bad_end_ = event;
+}
+
+// Whom they have left standing, or who comes to stand behind that, somebody has to let go.
+void DebuggerProcess::note_daemons_end(const Heard &event) {
+    if (event.code == PMIX_EVENT_JOB_END) {
+        std::vector<Process> ended;
+        auto info = unpack_info(event.info);
+        for (const auto &each : info ? **info : std::vector<pmix_info_t>())
+            if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC))
+                read_processes(each.value, ended);
+        for (const Process &each : ended)
+            held_.ended(each.nspace);
+    }
+    if (goes_on_ && (event.code == PMIX_EVENT_JOB_END || event.code == PMIX_READY_FOR_DEBUG))
+        let_job_go_on();
 }
 
 void DebuggerProcess::tell(const HostEvent &event) {

@@ -10,9 +10,9 @@
 #pragma once
 
 #include "common/transport/link.h"
-#include "server-glue/debug/standing.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/indirect/debugger_server.h"
+#include "server-glue/indirect/held_job.h"
 #include "server-glue/indirect/input_relay.h"
 
 #include <map>
@@ -50,6 +50,8 @@ class DebuggerProcess {
     void note_release(const Notify &event);
     void note_ready(const Heard &event);
     DebuggerServer::Reply noting_who_goes_on(const Call &call, DebuggerServer::Reply reply);
+    void let_job_go_on(); // the debugger is gone
+    void control(const std::vector<Process> &whom, const char *what);
     void on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply);
     void on_tool_message(std::uint8_t type, const Bytes &payload);
     void on_tool_gone();
@@ -69,6 +71,7 @@ class DebuggerProcess {
     void tell_end();
     void fail_calls(pmix_status_t status);
     void note_end(const Heard &event);
+    void note_daemons_end(const Heard &event);
     template <typename Message> void to_tool(const Message &message) {
         if (tool_)
             tool_->send(Message::type, share(wire::encode(message)));
@@ -84,7 +87,7 @@ class DebuggerProcess {
     std::string nspace_; // of the job
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
-    Standing standing_;
+    HeldJob held_;
     // goes_on_: without the debugger, which is gone.
     bool released_ = false, refused_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
          told_start_ = false, told_launch_ = false, over_ = false, killed_ = false;

@@ -44,9 +44,9 @@ struct Upcalled {
         server.calls_->run("an answer", [call = std::move(call)] { PmixLibrary::in_progress_thread(call); });
     }
     static bool is_here(const DebuggerServer &server, std::string_view nspace) { return server.nspace_ == nspace; }
-    static bool is_here(const pmix_proc_t *procs, std::size_t count) {
+    static Named named(const pmix_proc_t *procs, std::size_t count) {
         DebuggerServer *server = the_server;
-        return server && procs && count > 0 && is_here(*server, process_of(procs[0]).nspace);
+        return server ? named_by(server->nspace_, procs, count) : Named::jobs;
     }
     // In libpmix' thread.
     static void note_child(DebuggerServer &server, const std::string &nspace) { server.children_.insert(nspace); }
@@ -163,7 +163,10 @@ pmix_status_t signal_launcher(const pmix_info_t directives[], std::size_t count,
 
 pmix_status_t on_control(const pmix_proc_t *, const pmix_proc_t targets[], std::size_t target_count,
                          const pmix_info_t directives[], std::size_t count, pmix_info_cbfunc_t callback, void *data) {
-    if (Upcalled::is_here(targets, target_count))
+    Named whom = Upcalled::named(targets, target_count);
+    if (whom == Named::both)
+        return PMIX_ERR_BAD_PARAM; // one answer would be for what two have done
+    if (whom == Named::launcher)
         return signal_launcher(directives, count, callback, data);
     auto first = pack(targets, target_count, PMIX_PROC);
     auto second = pack_info(directives, count);
@@ -212,7 +215,9 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
         if (PMIX_CHECK_KEY(&directives[i], stop_pulling) && library_answers_iof_deregistrations_astray() &&
             library_is_of_headers())
             pmixhost_mend_iof_deregistration(data);
-    bool known = !procs || Upcalled::is_here(procs, count) || std::all_of(procs, procs + count, Upcalled::is_child);
+    bool known = !procs || std::all_of(procs, procs + count, [](const pmix_proc_t &each) {
+        return Upcalled::named(&each, 1) == Named::launcher || Upcalled::is_child(each);
+    });
     return known ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_SUPPORTED;
 }
 
@@ -220,7 +225,10 @@ pmix_status_t on_push(const pmix_proc_t *, const pmix_proc_t targets[], std::siz
                       const pmix_info_t directives[], std::size_t directive_count, const pmix_byte_object_t *bytes,
                       pmix_op_cbfunc_t callback, void *data) {
     Bytes pushed = bytes && bytes->bytes ? Bytes(bytes->bytes, bytes->size) : Bytes();
-    if (!Upcalled::is_here(targets, count)) {
+    Named whom = Upcalled::named(targets, count);
+    if (whom == Named::both)
+        return PMIX_ERR_BAD_PARAM;
+    if (whom == Named::jobs) {
         auto first = pack(targets, targets ? count : 0, PMIX_PROC);
         auto second = pack_info(directives, directives ? directive_count : 0);
         if (!first || !second)

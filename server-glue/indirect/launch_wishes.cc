@@ -3,8 +3,12 @@
 
 #include "common/text/printable.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/spawn/spawn_directives.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 namespace pmixhost::indirect {
@@ -15,14 +19,46 @@ constexpr std::pair<const char *, StopPlace> stop_keys[] = {{PMIX_DEBUG_STOP_ON_
                                                             {PMIX_DEBUG_STOP_IN_INIT, StopPlace::init},
                                                             {PMIX_DEBUG_STOP_IN_APP, StopPlace::app}};
 // Its events are told in any case; its output is what the launcher prints, which is the debugger's child.
-constexpr const char *without_effect[] = {PMIX_NOTIFY_JOB_EVENTS,
-                                          PMIX_NOTIFY_COMPLETION,
-                                          PMIX_NOTIFY_PROC_TERMINATION,
-                                          PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
-                                          PMIX_FWD_STDIN,
-                                          PMIX_FWD_STDOUT,
-                                          PMIX_FWD_STDERR,
-                                          PMIX_FWD_STDDIAG};
+constexpr const char *met_anyway[] = {PMIX_NOTIFY_JOB_EVENTS,
+                                      PMIX_NOTIFY_COMPLETION,
+                                      PMIX_NOTIFY_PROC_TERMINATION,
+                                      PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
+                                      PMIX_FWD_STDIN,
+                                      PMIX_FWD_STDOUT,
+                                      PMIX_FWD_STDERR,
+                                      PMIX_FWD_STDDIAG};
+// Without these another program would be run than was asked for.
+constexpr std::pair<const char *, const char *> refused[] = {{PMIX_EXEC_AGENT, "PMIX_EXEC_AGENT"},
+                                                             {PMIX_FORKEXEC_AGENT, "PMIX_FORKEXEC_AGENT"},
+                                                             {PMIX_LAUNCHER_DAEMON, "PMIX_LAUNCHER_DAEMON"}};
+
+bool is_met_anyway(const pmix_info_t &info) {
+    return std::any_of(std::begin(met_anyway), std::end(met_anyway),
+                       [&](const char *key) { return PMIX_CHECK_KEY(&info, key); });
+}
+
+// "PMIX_MAPBY", where that is known.
+std::string name_of(const pmix_info_t &info) {
+    const auto *known = find_spawn_attribute(key_of(info));
+    return known ? std::string(known->name) : printable(key_of(info));
+}
+
+// Its user would take it for granted: not what says no, or is libpmix' own affair.
+bool is_missed(const pmix_info_t &info) {
+    const auto *known = find_spawn_attribute(key_of(info));
+    return !(info.value.type == PMIX_BOOL && !info.value.data.flag) &&
+           !(known && known->treatment == SpawnAttribute::Treatment::library);
+}
+
+bool is_output(const pmix_info_t &info) {
+    return PMIX_CHECK_KEY(&info, PMIX_FWD_STDOUT) || PMIX_CHECK_KEY(&info, PMIX_FWD_STDERR);
+}
+
+bool says(const pmix_info_t *info, std::size_t count, const char *key) {
+    return info && std::any_of(info, info + count, [key](const pmix_info_t &each) {
+               return PMIX_CHECK_KEY(&each, key) && flag_of(each.value);
+           });
+}
 
 bool add(RankRanges &ranks, Rank rank) {
     if (rank == PMIX_RANK_WILDCARD)
@@ -57,22 +93,80 @@ bool read_stop(const pmix_value_t &value, RankRanges &ranks) {
 
 Result<LaunchWishes> read_launch_wishes(const pmix_info_t *info, std::size_t count) {
     LaunchWishes wishes;
+    std::vector<std::string> missed;
+    bool requires_output = false;
     for (std::size_t i = 0; info && i < count; ++i) {
-        auto stop = std::find_if(std::begin(stop_keys), std::end(stop_keys),
-                                 [&](const auto &each) { return PMIX_CHECK_KEY(&info[i], each.first); });
+        auto is_it = [&](const auto &each) { return PMIX_CHECK_KEY(&info[i], each.first); };
+        auto stop = std::find_if(std::begin(stop_keys), std::end(stop_keys), is_it);
+        auto other_program = std::find_if(std::begin(refused), std::end(refused), is_it);
+        if (other_program != std::end(refused))
+            return error(ErrorKind::unsupported, "the debugger's {} is not supported, as the launcher starts the job",
+                         other_program->second);
         if (stop != std::end(stop_keys)) {
             if (!read_stop(info[i].value, wishes.stops.at(stop->second)))
                 return error(ErrorKind::invalid, "the value of the debugger's {} cannot be read", stop->first);
-        } else if (PMIX_INFO_IS_REQUIRED(&info[i]) &&
-                   std::none_of(std::begin(without_effect), std::end(without_effect),
-                                [&](const char *key) { return PMIX_CHECK_KEY(&info[i], key); })) {
+        } else if (is_met_anyway(info[i])) {
+            requires_output = requires_output || (PMIX_INFO_IS_REQUIRED(&info[i]) && is_output(info[i]));
+        } else if (PMIX_INFO_IS_REQUIRED(&info[i])) {
             return error(ErrorKind::unsupported,
                          "the debugger requires {} of the job, which is not "
                          "supported",
                          printable(key_of(info[i])));
+        } else if (is_missed(info[i])) {
+            missed.push_back(name_of(info[i]));
         }
     }
+    if (!missed.empty())
+        wishes.notes.push_back(
+            fmt::format("of the debugger's directives for the job these have no effect: {}; next: the launcher's own "
+                        "options",
+                        fmt::join(missed, ", ")));
+    if (requires_output)
+        wishes.notes.emplace_back("the debugger requires the job's output: it comes as the launcher's, and is to be "
+                                  "forwarded, or pulled, of that one");
     return wishes;
+}
+
+std::vector<std::int32_t> stops_and_goes(const pmix_info_t *info, std::size_t count) {
+    std::vector<std::int32_t> out;
+    for (std::size_t i = 0; info && i < count; ++i) {
+        auto number = number_of(info[i].value);
+        bool is_signal = PMIX_CHECK_KEY(&info[i], PMIX_JOB_CTRL_SIGNAL);
+        auto is = [&](const char *key, int signal) {
+            return (is_signal && number == signal) || (PMIX_CHECK_KEY(&info[i], key) && flag_of(info[i].value));
+        };
+        if (is(PMIX_JOB_CTRL_PAUSE, SIGSTOP))
+            out.push_back(SIGSTOP);
+        else if (is(PMIX_JOB_CTRL_RESUME, SIGCONT))
+            out.push_back(SIGCONT);
+    }
+    return out;
+}
+
+bool starts_daemons_beside(std::string_view job, const pmix_info_t *info, std::size_t info_count,
+                           const pmix_app_t *apps, std::size_t app_count) {
+    std::vector<Process> targets;
+    auto add_targets = [&](const pmix_info_t *some, std::size_t count) {
+        for (std::size_t i = 0; some && i < count; ++i)
+            if (PMIX_CHECK_KEY(&some[i], PMIX_DEBUG_TARGET))
+                read_processes(some[i].value, targets);
+    };
+    add_targets(info, info_count);
+    bool all = apps && app_count > 0;
+    for (std::size_t i = 0; apps && i < app_count; ++i) {
+        add_targets(apps[i].info, apps[i].ninfo);
+        all = all && says(apps[i].info, apps[i].ninfo, PMIX_DEBUGGER_DAEMONS);
+    }
+    if (!targets.empty())
+        return std::any_of(targets.begin(), targets.end(), [&](const Process &each) { return each.nspace == job; });
+    return all || says(info, info_count, PMIX_DEBUGGER_DAEMONS);
+}
+
+Named named_by(std::string_view launcher, const pmix_proc_t *processes, std::size_t count) {
+    std::size_t here = 0;
+    for (std::size_t i = 0; processes && i < count; ++i)
+        here += process_of(processes[i]).nspace == launcher ? 1 : 0;
+    return here == 0 ? Named::jobs : here == count ? Named::launcher : Named::both;
 }
 
 } // namespace pmixhost::indirect

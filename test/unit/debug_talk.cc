@@ -1,6 +1,9 @@
 // What `pmixhost debug` makes of gdb's words, of its own lines, and of what is typed.
+#include "tools/debug/debug_talk.h"
 #include "tools/debug/debug_lines.h"
+#include "tools/debug/debugged_launch.h"
 #include "tools/debug/gdb_dialogue.h"
+#include "tools/debug/host_debug.h"
 #include "tools/debug/line_editor.h"
 #include "tools/debug/prompt_words.h"
 #include "tools/debug/rank_board.h"
@@ -11,6 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include <atomic>
+#include <csignal>
+#include <fcntl.h>
 #include <thread>
 #include <unistd.h>
 
@@ -386,6 +391,10 @@ void our_words_are_few(void **) {
     assert_true(std::get<PromptInput>(parse_prompt("eof")).ends);
     assert_true(is<PromptRefused>(("input " + std::string(2001, 'x')).c_str()) && is<PromptSay>("eof now"));
     assert_true(is<PromptRefused>("quit now"));
+    // gdb ends by the beginnings of its words as well, and by "quit(1)".
+    assert_true(is<PromptQuit>("qui") && is<PromptQuit>("exi") && is<PromptSay>("queue-signal 0"));
+    assert_true(std::get<PromptQuit>(parse_prompt("qui kill")).kills);
+    assert_true(is<PromptRefused>("quit(1)") && is<PromptRefused>("exi/1"));
     assert_true(*std::get<PromptFocus>(parse_prompt("focus 3,0-1")).ranks == (std::vector<Rank>{0, 1, 3}));
     assert_false(std::get<PromptFocus>(parse_prompt("all")).ranks.has_value());
     assert_false(std::get<PromptFocus>(parse_prompt("focus all")).ranks.has_value());
@@ -508,6 +517,96 @@ void the_board_follows_each_rank(void **) {
     assert_true(board.answered() && board.alive(std::nullopt).empty());
 }
 
+using TestClock = std::chrono::steady_clock;
+
+// Ranks 0, which runs, and 1, which has stopped; what is said to them is in a file.
+struct Talk {
+    explicit Talk(const char *said)
+        : link(DebugLink::open({"/bin/sh", "-c", host_words, "sh", said})),
+          talk(
+              *link, {0, 1}, [] { return false; }, [](const PromptInput &) { return Result<void>(); }) {
+        assert_int_equal(talk.begin(std::chrono::seconds(20)), 2);
+    }
+    static constexpr const char *host_words = R"(
+says() { printf '{"rank":%s,"id":%s,%s}\n' "$@"; }
+says 0 0 '"end":"stopped"'
+says 0 0 '"end":"runs"'
+says 1 0 '"end":"stopped"'
+while IFS= read -r line; do
+    printf '%s\n' "$line" >>"$1"
+    case $line in
+    *complete*)
+        says 1 2 '"text":"break main","end_of_line":true'
+        says 1 2 '"end":"done"'
+        ;;
+    esac
+done)";
+    Result<DebugLink> link;
+    DebugTalk talk;
+};
+
+void a_rank_that_has_stopped_completes(void **) {
+    char said[] = "/tmp/pmixhost-unit-talk.XXXXXX";
+    int file = mkstemp(said);
+    {
+        Talk with(said);
+        assert_true(with.talk.complete("break ma") == std::vector<std::string>{"main"});
+        // With gdb's own word for it a line may be longer than its host takes, which then would not answer.
+        auto begin = TestClock::now();
+        assert_true(with.talk.complete(std::string(longest_debug_command - 3, 'x')).empty());
+        assert_true(TestClock::now() - begin < std::chrono::seconds(4));
+    }
+    char text[4096];
+    ssize_t got = read(file, text, sizeof text);
+    std::string all(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+    assert_true(all.find("complete break ma") != all.npos && all.find("xxx") == all.npos);
+    assert_true(all.find("\"ranks\":\"1\"") != all.npos);
+    close(file);
+    unlink(said);
+}
+
+// One that goes on is ended; one that ends in time has its own exit code.
+void a_launcher_is_ended(void **) {
+    auto begin = TestClock::now();
+    auto goes_on = DebuggedLaunch::start({"/bin/sleep", "60"}, {});
+    assert_true(goes_on.ok());
+    assert_int_equal(goes_on->end(std::chrono::milliseconds(50)), 128 + SIGTERM);
+    assert_false(goes_on->runs());
+    auto ends = DebuggedLaunch::start({"/bin/sh", "-c", "exit 7"}, {});
+    assert_true(ends.ok());
+    assert_int_equal(ends->end(std::chrono::seconds(30)), 7);
+    assert_true(TestClock::now() - begin < std::chrono::seconds(20));
+}
+
+// What is said to nobody must not keep the ranks of a host: it goes when its input ends.
+void a_host_goes_though_nobody_reads_what_it_says(void **) {
+    int in[2], out[2];
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    fcntl(out[1], F_SETFL, O_NONBLOCK);
+    char full[4096] = {};
+    while (write(out[1], full, sizeof full) > 0) {
+    }
+    fcntl(out[1], F_SETFL, 0);
+    char directory[] = "/tmp/pmixhost-unit-hosts.XXXXXX"; // where no server is
+    assert_non_null(mkdtemp(directory));
+    setenv("PMIX_SYSTEM_TMPDIR", directory, 1);
+    std::atomic<bool> over = false;
+    std::thread host([&] {
+        debug_this_host({"nobodys.0", std::nullopt, std::chrono::seconds(1), std::nullopt}, in[0], out[1]);
+        over = true;
+    });
+    close(in[1]);
+    for (auto until = TestClock::now() + std::chrono::seconds(30); !over && TestClock::now() < until;)
+        usleep(20'000);
+    assert_true(over);
+    host.join();
+    unsetenv("PMIX_SYSTEM_TMPDIR");
+    rmdir(directory);
+    for (int fd : {in[0], out[0], out[1]})
+        close(fd);
+}
+
 } // namespace
 
 int main() {
@@ -534,6 +633,9 @@ int main() {
         cmocka_unit_test(an_interrupt_is_not_lost_between_waits),
         cmocka_unit_test(what_is_the_same_is_said_once),
         cmocka_unit_test(the_board_follows_each_rank),
+        cmocka_unit_test(a_rank_that_has_stopped_completes),
+        cmocka_unit_test(a_launcher_is_ended),
+        cmocka_unit_test(a_host_goes_though_nobody_reads_what_it_says),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

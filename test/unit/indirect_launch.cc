@@ -4,6 +4,7 @@
 #include "common/base/fd_pair.h"
 #include "server-glue/debug/standing.h"
 #include "server-glue/indirect/debugger_peer.h"
+#include "server-glue/indirect/held_job.h"
 #include "server-glue/indirect/input_relay.h"
 #include "server-glue/indirect/launch_wishes.h"
 #include "server-glue/library/info_list.h"
@@ -160,6 +161,143 @@ void directives_are_read(void **) {
     required.add("nobody.knows", true);
     PMIX_INFO_REQUIRED(required.data());
     assert_non_null(strstr(stops_of(required).c_str(), "nobody.knows"));
+}
+
+// All that is said of them, in one text.
+std::string notes_on(const InfoList &info) {
+    auto wishes = read_launch_wishes(info.data(), info.size());
+    assert_true(wishes.ok());
+    std::string out;
+    for (const auto &note : wishes->notes)
+        out += note + "\n";
+    return out;
+}
+
+void what_is_not_done_is_said(void **) {
+    InfoList met, not_met, required;
+    met.add(PMIX_DEBUG_STOP_IN_INIT, true);
+    met.add(PMIX_NOTIFY_JOB_EVENTS, true);
+    met.add(PMIX_FWD_STDOUT, true);
+    met.add(PMIX_LOG_COMPLETION, false);
+    met.add(PMIX_PERSONALITY, "ompi");
+    assert_string_equal(notes_on(met).c_str(), "");
+    not_met.add(PMIX_LOG_JOB_EVENTS, true);
+    not_met.add(PMIX_MAPBY, "node");
+    assert_non_null(strstr(notes_on(not_met).c_str(), "no effect: PMIX_LOG_JOB_EVENTS, PMIX_MAPBY;"));
+    required.add(PMIX_FWD_STDERR, true);
+    PMIX_INFO_REQUIRED(required.data());
+    assert_non_null(strstr(notes_on(required).c_str(), "the launcher's"));
+    for (const auto &[key, name] :
+         {std::pair(PMIX_EXEC_AGENT, "PMIX_EXEC_AGENT"), std::pair(PMIX_FORKEXEC_AGENT, "PMIX_FORKEXEC_AGENT"),
+          std::pair(PMIX_LAUNCHER_DAEMON, "PMIX_LAUNCHER_DAEMON")}) {
+        InfoList other_program;
+        other_program.add(key, "/bin/agent");
+        assert_non_null(strstr(stops_of(other_program).c_str(), name));
+        assert_int_equal(stops_of(other_program)[0], '!');
+    }
+}
+
+std::string signals_of(const InfoList &info) {
+    std::string out;
+    for (std::int32_t signal : stops_and_goes(info.data(), info.size()))
+        out += signal == SIGSTOP ? "stop " : signal == SIGCONT ? "go " : "? ";
+    return out;
+}
+
+void a_pause_is_one_by_whatever_name(void **) {
+    InfoList pause, resume, signals, others;
+    pause.add(PMIX_JOB_CTRL_PAUSE, true);
+    assert_string_equal(signals_of(pause).c_str(), "stop ");
+    resume.add(PMIX_JOB_CTRL_RESUME, true);
+    assert_string_equal(signals_of(resume).c_str(), "go ");
+    signals.add(PMIX_JOB_CTRL_SIGNAL, SIGCONT);
+    signals.add(PMIX_JOB_CTRL_SIGNAL, SIGSTOP);
+    assert_string_equal(signals_of(signals).c_str(), "go stop ");
+    others.add(PMIX_JOB_CTRL_PAUSE, false);
+    others.add(PMIX_JOB_CTRL_SIGNAL, SIGTERM);
+    others.add(PMIX_TIMEOUT, SIGSTOP);
+    assert_string_equal(signals_of(others).c_str(), "");
+}
+
+void daemons_are_beside_what_they_debug(void **) {
+    InfoList none, daemons, target, other;
+    daemons.add(PMIX_DEBUGGER_DAEMONS, true);
+    target.add_process(PMIX_DEBUG_TARGET, {"job", PMIX_RANK_WILDCARD});
+    other.add(PMIX_DEBUGGER_DAEMONS, true);
+    other.add_process(PMIX_DEBUG_TARGET, {"other", PMIX_RANK_WILDCARD});
+    pmix_app_t apps[2] = {};
+    auto beside = [&](const InfoList &info, std::size_t count) {
+        return starts_daemons_beside("job", info.data(), info.size(), apps, count);
+    };
+    assert_false(beside(none, 1)); // any other job
+    assert_true(beside(daemons, 1));
+    assert_true(beside(target, 2));
+    assert_false(beside(other, 1));
+    apps[1].info = daemons.data();
+    apps[1].ninfo = daemons.size();
+    assert_false(beside(none, 2)); // those of the first program
+    apps[0] = apps[1];
+    assert_true(beside(none, 2));
+    apps[0].info = target.data();
+    assert_true(beside(none, 1));
+}
+
+void a_request_is_for_one_of_both(void **) {
+    pmix_proc_t whom[3] = {{"launcher", 0}, {"job", PMIX_RANK_WILDCARD}, {"launcher", PMIX_RANK_WILDCARD}};
+    assert_int_equal(named_by("launcher", whom, 1), Named::launcher);
+    assert_int_equal(named_by("launcher", whom + 1, 1), Named::jobs);
+    assert_int_equal(named_by("launcher", whom, 2), Named::both);
+    assert_int_equal(named_by("launcher", whom + 1, 2), Named::both);
+    std::swap(whom[1], whom[2]);
+    assert_int_equal(named_by("launcher", whom, 2), Named::launcher);
+    assert_int_equal(named_by("launcher", nullptr, 0), Named::jobs); // everybody
+}
+
+// All that a debugger which has gone has paused.
+std::string paused_in(HeldJob &job) {
+    std::string out;
+    for (const auto &processes : job.take_paused())
+        for (const Process &each : processes)
+            out += each.nspace + (each.wildcard ? " all" : " " + std::to_string(each.rank)) + ";";
+    return out;
+}
+
+void what_a_debugger_has_paused_goes_on_without_it(void **) {
+    HeldJob job;
+    assert_false(job.any());
+    job.signalled(ranks_of_job({1, 2}), {SIGSTOP}, "job");
+    job.signalled({{"other", 0, true}}, {SIGSTOP}, "job");
+    assert_true(job.any());
+    assert_false(job.stands()); // that is no reason to end it
+    job.signalled(ranks_of_job({2}), {SIGCONT}, "job");
+    assert_string_equal(paused_in(job).c_str(), "job 1;other all;");
+    assert_string_equal(paused_in(job).c_str(), ""); // once
+    job.signalled({}, {SIGSTOP}, "job");             // all of it
+    assert_string_equal(paused_in(job).c_str(), "job all;");
+    job.signalled({}, {SIGSTOP}, "job");
+    job.released({}, "job");
+    assert_string_equal(paused_in(job).c_str(), "");
+    HeldJob stands(*DebugStops::parse("exec=0-1"));
+    stands.signalled(ranks_of_job({0, 1}), {SIGCONT}, "job");
+    assert_false(stands.stands());
+}
+
+void daemons_let_go_until_they_have_ended(void **) {
+    HeldJob job(*DebugStops::parse("exec=all;init=all"));
+    assert_true(job.stands() && !job.is_left());
+    job.daemons_run("daemons", false);
+    job.daemons_run("lasting", true);
+    assert_false(job.stands());
+    assert_true(job.take_daemons() == std::vector<Bytes>{"daemons"}); // with their debugger
+    assert_true(job.take_daemons().empty() && !job.is_left());
+    job.ended("another");
+    assert_false(job.is_left());
+    job.ended("lasting");
+    assert_true(job.is_left());
+    HeldJob quick(*DebugStops::parse("exec=all"));
+    quick.ended("daemons"); // heard before they are known to run
+    quick.daemons_run("daemons", true);
+    assert_true(quick.is_left() && !quick.stands());
 }
 
 struct Loop {
@@ -416,6 +554,12 @@ int main() {
         cmocka_unit_test(a_release_says_where_and_how),
         cmocka_unit_test(the_exit_code_is_the_last_word),
         cmocka_unit_test(directives_are_read),
+        cmocka_unit_test(what_is_not_done_is_said),
+        cmocka_unit_test(a_pause_is_one_by_whatever_name),
+        cmocka_unit_test(daemons_are_beside_what_they_debug),
+        cmocka_unit_test(a_request_is_for_one_of_both),
+        cmocka_unit_test(what_a_debugger_has_paused_goes_on_without_it),
+        cmocka_unit_test(daemons_let_go_until_they_have_ended),
         cmocka_unit_test(input_is_the_launchers_own_and_the_debuggers),
         cmocka_unit_test(a_file_ends_the_input),
         cmocka_unit_test(a_pipe_ends_the_input_where_nothing_is_pushed),

@@ -176,6 +176,32 @@ static void lines_and_libraries_tell_apart(void **) {
     assert_string_equal(place_of(unknown.node(unknown.node(StackTree::root).below[0])).c_str(), "in liba.so");
 }
 
+// "srun --multi-prog": two programs, each with a main() of its own.
+static void files_tell_apart_where_both_are_known(void **) {
+    auto at = [](const char *file, const char *module) {
+        return ThreadStack{0, "", {{"main", file, 7, module}}, false};
+    };
+    StackTree tree;
+    tree.add(0, at("/src/one.c", ""));
+    tree.add(1, at("/src/two.c", ""));
+    tree.add(2, at("/elsewhere/one.c", ""));
+    tree.finish();
+    assert_string_equal(shown(tree).c_str(), "(*main[0,2]*main[1])");
+    assert_string_equal(place_of(tree.node(1)).c_str(), "one.c:7");
+    assert_string_equal(place_of(tree.node(2)).c_str(), "two.c:7");
+    StackTree modules; // by their libraries where there is no debugging information
+    modules.add(0, at("", "/bin/one"));
+    modules.add(1, at("", "/bin/two"));
+    assert_int_equal(modules.size(), 3);
+    StackTree mixed; // some hosts have it, others do not
+    mixed.add(0, at("", "/bin/one"));
+    mixed.add(1, at("/src/one.c", ""));
+    mixed.add(2, at("/src/one.c", "/bin/one"));
+    mixed.add(3, at("", ""));
+    assert_int_equal(mixed.size(), 2);
+    assert_string_equal(place_of(mixed.node(1)).c_str(), "one.c:7");
+}
+
 static void threads_count(void **) {
     StackTree tree;
     for (Rank rank = 0; rank < 2; ++rank) {
@@ -439,6 +465,7 @@ int main() {
         cmocka_unit_test(what_is_not_gdbs_is_refused),
         cmocka_unit_test(eu_stack_is_understood),
         cmocka_unit_test(same_calls_are_one),
+        cmocka_unit_test(files_tell_apart_where_both_are_known),
         cmocka_unit_test(lines_and_libraries_tell_apart),
         cmocka_unit_test(threads_count),
         cmocka_unit_test(many_ranks_are_fast),

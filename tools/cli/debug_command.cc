@@ -17,11 +17,15 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <unistd.h>
 
 namespace pmixhost {
 
 namespace {
+
+// Of a job whose ranks have been killed.
+constexpr std::chrono::seconds to_end_by_itself(5);
 
 struct DebugOptions {
     std::string job, ranks, here;
@@ -37,8 +41,14 @@ int debug_failure(int code, const std::string &text) {
     return code;
 }
 
-int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &ranks,
-         const std::function<bool()> &job_is_over, DebugTalk::GiveInput give) {
+// How the prompt has ended.
+struct Talked {
+    int code = exit_ok;
+    bool kills = false; // `quit kill`
+};
+
+Talked talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &ranks,
+            const std::function<bool()> &job_is_over, DebugTalk::GiveInput give) {
     await_interrupt();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGTSTP, SIG_IGN); // ranks that stand still want somebody there
@@ -53,7 +63,7 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
     std::size_t count = debugger.begin(std::chrono::seconds(options.patience));
     if (count == 0) {
         std::string why = link.is_open() ? std::string() : one_line(link.complaints(), 500);
-        return debug_failure(exit_failure, "no process is debugged" + (why.empty() ? why : ": " + why));
+        return {debug_failure(exit_failure, "no process is debugged" + (why.empty() ? why : ": " + why))};
     }
     bool goes_on = true;
     for (const auto &command : options.commands) {
@@ -65,12 +75,12 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
     }
     editor.reset();
     interrupt_as_before();
-    return debugger.some_refused() ? exit_some : exit_ok;
+    return {debugger.some_refused() ? exit_some : exit_ok, debugger.kills()};
 }
 
-// `job_is_over`: there is nothing to wait for any more.
-int debug_ranks(const DebugOptions &options, const DebugTarget &target, const std::function<bool()> &job_is_over,
-                DebugTalk::GiveInput give) {
+// `job_is_over`: there is nothing to wait for any more. All is let go when it returns.
+Talked debug_ranks(const DebugOptions &options, const DebugTarget &target, const std::function<bool()> &job_is_over,
+                   DebugTalk::GiveInput give) {
     auto link = [&] {
         std::optional<ProgressLine> progress; // what is started here has the terminal itself
         if (!options.job.empty())
@@ -79,8 +89,22 @@ int debug_ranks(const DebugOptions &options, const DebugTarget &target, const st
                              [&job_is_over] { return was_interrupted() || job_is_over(); });
     }();
     if (!link)
-        return debug_failure(exit_failure, link.failure().text);
+        return {debug_failure(exit_failure, link.failure().text)};
     return talk(*link, options, target.ranks, job_is_over, std::move(give));
+}
+
+// Who has not been debugged would go on, and so would a script around who was. Of a job that has ended nobody is
+// reached any more; it is asked for once, as a gate lets nobody ask often.
+int end_rest(const std::string &nspace) {
+    std::this_thread::sleep_for(to_end_by_itself);
+    auto rest = running_target(nspace, {}, 10);
+    if (rest)
+        return kill_command({nspace});
+    ErrorKind kind = rest.failure().kind;
+    if (kind != ErrorKind::denied && kind != ErrorKind::timeout)
+        return exit_ok;
+    return debug_failure(exit_failure, fmt::format("what was not debugged of job {} may still run: {}",
+                                                   printable(nspace), rest.failure().text));
 }
 
 int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
@@ -95,8 +119,11 @@ int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
                      "this job was not started here; next, in another terminal: pmixhost attach {}",
                      printable(options.job));
     };
-    return debug_ranks(
+    Talked talked = debug_ranks(
         options, *target, [] { return false; }, give);
+    if (int code = talked.kills ? end_rest(target->nspace) : exit_ok; code != exit_ok)
+        return code;
+    return talked.code;
 }
 
 // The command's exit code is the launcher's, unless nothing could be debugged.
@@ -131,9 +158,13 @@ int debug_launch(DebugOptions options, const std::vector<std::string> &command, 
             launch->end_input();
         return given;
     };
-    int code = debug_ranks(
+    auto [code, kills] = debug_ranks(
         options, *target, [&launch] { return !launch->runs(); }, give);
     launch->end_input();
+    if (kills) {
+        int of_launcher = launch->end(to_end_by_itself);
+        return of_launcher != 0 ? of_launcher : code;
+    }
     if (code != exit_ok && code != exit_some)
         return code; // and the launcher is ended
     await_interrupt();

@@ -165,12 +165,16 @@ std::vector<std::string> DebugTalk::complete(const std::string &line) {
     auto begin = line.find_last_of(' ');
     std::string before = begin == line.npos ? std::string() : line.substr(0, begin + 1);
     std::vector<std::string> out = before.empty() ? own_words(line) : std::vector<std::string>();
-    auto alive = board_.alive(focus_);
-    if (alive.empty() || line.size() > longest_debug_command)
+    // A gdb whose process runs says nothing before that has stopped.
+    auto asked = board_.alive(focus_), runs = board_.running(focus_);
+    std::erase_if(asked, [&runs](Rank rank) { return std::find(runs.begin(), runs.end(), rank) != runs.end(); });
+    const std::string command = "complete " + line;
+    if (asked.empty() || command.size() > longest_debug_command)
         return out;
+    asked.resize(1);
     std::uint64_t id = next_id_++;
-    board_.ask(id, {alive[0]});
-    (void)link_.say(DebugCommand{id, std::vector<Rank>{alive[0]}, "complete " + line});
+    board_.ask(id, asked);
+    (void)link_.say(DebugCommand{id, asked, command});
     for (auto until = DebugClock::now() + std::chrono::seconds(5);
          !board_.answered() && link_.is_open() && DebugClock::now() < until && !interrupted_();)
         hear(a_moment);

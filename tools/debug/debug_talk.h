@@ -29,8 +29,8 @@ class DebugTalk {
     // Tells the hosts that somebody is there, though nothing is typed; they let all go otherwise (longest_silence). To
     // be called every few seconds while a line is waited for.
     void stay() { hear(std::chrono::milliseconds(0)); }
-    // What could stand in the place of the last word of the line; asks the lowest rank of the focus. Blocks for five
-    // seconds at most, and until Ctrl-C.
+    // What could stand in the place of the last word of the line; asks the lowest rank of the focus that has stopped.
+    // Blocks for five seconds at most, and until Ctrl-C.
     std::vector<std::string> complete(const std::string &line);
     std::string prompt() const;
     int fd() const { return link_.fd(); }

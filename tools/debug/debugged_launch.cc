@@ -81,6 +81,17 @@ DebuggedLaunch::DebuggedLaunch(DebuggedLaunch &&other) noexcept
       input_(std::move(other.input_)), said_(std::move(other.said_)), processes_(other.processes_) {}
 
 DebuggedLaunch::~DebuggedLaunch() {
+    end_now();
+}
+
+int DebuggedLaunch::end(std::chrono::milliseconds patience) {
+    for (auto until = std::chrono::steady_clock::now() + patience; runs() && std::chrono::steady_clock::now() < until;)
+        ::poll(nullptr, 0, 10);
+    end_now();
+    return code_;
+}
+
+void DebuggedLaunch::end_now() {
     constexpr int hundredths = 1000;
     if (runs())
         ::kill(-pid_, SIGTERM);

@@ -6,6 +6,7 @@
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -42,11 +43,14 @@ class DebuggedLaunch {
     // Waits for its end: its exit code, or 128 and the signal. `interrupted` takes what Ctrl-C has left; it is the
     // launcher's, then; after `told_to_end` it is told so, too.
     int await_end(const std::function<bool()> &interrupted, const std::function<bool()> &told_to_end);
+    // Ends it, as the destructor does, unless it ends by itself in that time; its exit code, as await_end() has it.
+    int end(std::chrono::milliseconds patience);
 
   private:
     DebuggedLaunch(pid_t pid, UniqueFd channel, UniqueFd input)
         : pid_(pid), channel_(std::move(channel)), input_(std::move(input)) {}
     bool reap();
+    void end_now();
     pid_t pid_ = -1; // -1: it has ended
     int code_ = 0;
     UniqueFd channel_; // common/start/spawn_channel.h

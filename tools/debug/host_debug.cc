@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <map>
 #include <poll.h>
@@ -30,6 +31,9 @@ namespace {
 
 constexpr auto to_let_all_go = std::chrono::seconds(12); // a busy host; below to_leave of those who wait for it
 constexpr auto to_release = std::chrono::seconds(10), to_look = std::chrono::seconds(10);
+// Once it is over: for ranks on their way to their first instruction, all together, and for what is said at the end.
+constexpr auto to_come_there = std::chrono::seconds(5), last_words = std::chrono::seconds(1);
+constexpr std::chrono::milliseconds slice{200};
 // The first gdb reads the debugging information of the program and its libraries, and the others what it has made of
 // that: but where it takes longer than this they begin all the same.
 constexpr auto first_alone = std::chrono::seconds(20);
@@ -136,6 +140,7 @@ class HostDebug {
 
     void run() {
         std::signal(SIGPIPE, SIG_IGN);
+        ::fcntl(out_, F_SETFL, ::fcntl(out_, F_GETFL) | O_NONBLOCK); // see say()
         SignalEndsInput ends(in_);
         begin();
         heard_ = StackClock::now();
@@ -173,10 +178,9 @@ class HostDebug {
         bool wished = std::any_of(ranks_.begin(), ranks_.end(),
                                   [](const auto &one) { return !one.second.lost && one.second.wish.is_due(); });
         int ready = ::poll(waits.data(), waits.size(), wished ? 100 : 1000);
-        if (ready > 0 && waits[0].revents != 0) {
-            heard_ = StackClock::now();
+        if (ready > 0 && waits[0].revents != 0)
             read_commands();
-        }
+        obey_commands(); // those, too, that have come while something was said
         for (std::size_t i = 0; ready > 0 && i < of.size(); ++i) {
             if (waits[i + 1].revents != 0)
                 read_from(of[i], ranks_.at(of[i]));
@@ -315,6 +319,7 @@ class HostDebug {
         }
         if (auto servers = servers_here(); meant.size() >= worth_waiting && !servers.empty())
             indexes_.make_beside(servers.front().file); // without one it takes longer
+        heard_ = StackClock::now();
         say(hello_line(name_of_this_host(), here_));
         attach_by_ = deadline;
         heard_ = StackClock::now();
@@ -357,8 +362,7 @@ class HostDebug {
             return target.failure();
         if (!at_exec())
             target->see_whether_stopped();
-        else if (!target->await_own_stop(
-                     std::chrono::duration_cast<std::chrono::milliseconds>(deadline - StackClock::now())))
+        else if (!await_own_stop(*target, deadline))
             return error(ErrorKind::timeout, "it has not stopped at its first instruction");
         auto gdb = GdbProcess::start(debugger->path, indexes_.path(), GdbScripts::trusted);
         if (!gdb)
@@ -371,16 +375,42 @@ class HostDebug {
         return {};
     }
 
+    // The command is heard meanwhile. When it is over it is awaited still, but not for long: SIGCONT, which lets go of
+    // one that stands, is in vain where it comes before the stop.
+    bool await_own_stop(LookedAt &target, StackClock::time_point deadline) {
+        for (;;) {
+            bool is_late = come_by_ && StackClock::now() >= *come_by_;
+            if (target.await_own_stop(is_late ? std::chrono::milliseconds(0) : slice))
+                return true;
+            pollfd wait{in_, POLLIN, 0};
+            if (!over_ && ::poll(&wait, 1, 0) > 0)
+                read_commands();
+            if (over_ && !come_by_)
+                come_by_ = StackClock::now() + to_come_there;
+            if (!target.still_there() || StackClock::now() >= (over_ ? std::min(deadline, *come_by_) : deadline))
+                return false;
+        }
+    }
+
     void read_commands() {
+        take_commands();
+        obey_commands();
+    }
+
+    void take_commands() {
         char bytes[16384];
         ssize_t got = ::read(in_, bytes, sizeof bytes);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             return;
+        heard_ = StackClock::now();
         if (got <= 0 || commands_.size() > longest_from_gdb) {
             over_ = true;
             return;
         }
         commands_.append(bytes, static_cast<std::size_t>(got));
+    }
+
+    void obey_commands() {
         for (auto end = commands_.find('\n'); end != commands_.npos && !over_; end = commands_.find('\n')) {
             auto message = parse_to_host(std::string_view(commands_).substr(0, end));
             commands_.erase(0, end + 1);
@@ -472,16 +502,36 @@ class HostDebug {
             release_when_held();
     }
 
+    // Ranks must not stand because nobody reads what is said of them: the end of the input, an order to end, and a long
+    // silence are noticed while it waits.
     void say(const std::string &text) {
-        for (std::string_view rest = text; !rest.empty();) {
+        for (std::string_view rest = text; !rest.empty() && !unheard_;) {
             ssize_t done = ::write(out_, rest.data(), rest.size());
-            if (done < 0 && errno == EINTR)
-                continue;
-            if (done <= 0) {
-                over_ = true; // nobody listens
-                return;
-            }
-            rest.remove_prefix(static_cast<std::size_t>(done));
+            if (done > 0)
+                rest.remove_prefix(static_cast<std::size_t>(done));
+            else if (done < 0 && errno == EAGAIN)
+                unheard_ = !await_room();
+            else
+                unheard_ = done == 0 || errno != EINTR; // nobody listens
+        }
+        over_ = over_ || unheard_;
+    }
+
+    // Commands are taken but not obeyed, since that may have more to say. False: it is not waited for any longer.
+    bool await_room() {
+        std::optional<StackClock::time_point> over_since;
+        for (;;) {
+            pollfd waits[2] = {{out_, POLLOUT, 0}, {over_ ? -1 : in_, POLLIN, 0}};
+            int ready = ::poll(waits, 2, static_cast<int>(slice.count()));
+            if (ready > 0 && waits[0].revents != 0)
+                return true;
+            if (ready > 0 && waits[1].revents != 0)
+                take_commands();
+            auto now = StackClock::now();
+            if (over_ && !over_since)
+                over_since = now;
+            if (over_ ? now - *over_since > last_words : now - heard_ > longest_silence)
+                return false;
         }
     }
 
@@ -534,7 +584,8 @@ class HostDebug {
     std::set<Rank> attaching_; // whose gdb has not said yet whether it has them
     std::set<Rank> told_over_; // of whom was said that they are not debugged, or not any more
     IndexDirectory indexes_;
-    StackClock::time_point heard_;
+    StackClock::time_point heard_ = StackClock::now();
+    std::optional<StackClock::time_point> come_by_; // who is on his way to his first instruction; once it is over
     bool first_has_read_ = false;
     bool all_begun_ = false; // each that can has a gdb
     bool released_ = false;
@@ -544,6 +595,7 @@ class HostDebug {
     std::string commands_;
     std::uint64_t asked_ = 0; // ticks_now() before the daemons were asked the last time
     bool over_ = false, told_to_leave_ = false;
+    bool unheard_ = false; // what is said is not taken any more
 };
 
 } // namespace

@@ -67,6 +67,12 @@ bool is_for_the_shell(std::string_view word) {
     return word[0] == '|' || is_one_of(pipe, word);
 }
 
+// Behind the prompt's back: each would let go of its rank, or kill it.
+bool ends_gdb(std::string_view word) {
+    constexpr LongWord words[] = {{"quit", 3}, {"exit", 3}};
+    return word == "q" || is_one_of(words, word);
+}
+
 // It would kill the rank, and begin a process that is none.
 bool starts_anew(std::string_view word) {
     constexpr std::string_view words[] = {"r", "ru", "run", "start", "starti"};
@@ -132,7 +138,7 @@ PromptWord parse_prompt(std::string_view line) {
         return input_of(typed);
     if (word == "help" && rest == "gdb")
         return PromptSay{"help", false};
-    if (word == "quit" || word == "q" || word == "exit") {
+    if (ends_gdb(word)) {
         if (rest == "kill")
             return PromptQuit{true};
         return rest.empty() ? PromptWord(PromptQuit{}) : PromptRefused{"quit, or quit kill"};
@@ -143,6 +149,8 @@ PromptWord parse_prompt(std::string_view line) {
                              [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
         plain != word.begin())
         word = word.substr(0, static_cast<std::size_t>(plain - word.begin()));
+    if (ends_gdb(word))
+        return PromptRefused{"quit, or quit kill"};
     if (starts_anew(word))
         return PromptRefused{"the job runs already: it is not started again; next: continue"};
     if (is_for_the_shell(word))

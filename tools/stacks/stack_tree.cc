@@ -16,18 +16,30 @@ constexpr char cut_here[] = "(more calls)";
 
 } // namespace
 
+// One host may have debugging information and another none, so what is not known of a call tells nothing apart.
+bool StackTree::may_be_in(const Node &node, const std::string &file, const std::string &module) {
+    if (!node.file.empty() && !file.empty())
+        return node.file == file;
+    return node.module.empty() || module.empty() || node.module == module;
+}
+
 std::size_t StackTree::below(std::size_t caller, const StackFrame &frame) {
     std::string file = last_part(frame.file), module = last_part(frame.module);
     Key key{caller, frame.function, frame.function.empty() ? module : std::string(), lines_ ? frame.line : 0u};
-    auto [place, is_new] = index_.try_emplace(std::move(key), nodes_.size());
-    if (is_new) {
-        Node &node = nodes_.emplace_back();
-        node.function = frame.function;
-        node.file = std::move(file);
-        node.module = std::move(module);
-        nodes_[caller].below.push_back(place->second);
+    auto &same_name = index_[std::move(key)];
+    auto found = std::find_if(same_name.begin(), same_name.end(),
+                              [&](std::size_t one) { return may_be_in(nodes_[one], file, module); });
+    if (found == same_name.end()) {
+        found = same_name.insert(found, nodes_.size());
+        nodes_.emplace_back().function = frame.function;
+        nodes_[caller].below.push_back(*found);
     }
-    return place->second;
+    Node &node = nodes_[*found];
+    if (node.file.empty())
+        node.file = std::move(file);
+    if (node.module.empty())
+        node.module = std::move(module);
+    return *found;
 }
 
 void StackTree::add(Rank rank, const ThreadStack &stack) {

@@ -12,8 +12,8 @@ namespace pmixhost {
 
 class StackTree {
   public:
-    // Calls are the same when they are of the same function (where neither its name nor its place in a file is known,
-    // of the same library); with `lines`, when they are at the same line, too.
+    // Calls are the same when they are of the same function, in the same file, or library, where both are known (where
+    // its name is not, of the same library); with `lines`, when they are at the same line, too.
     explicit StackTree(bool lines = false) : lines_(lines) { nodes_.emplace_back(); }
 
     static constexpr std::size_t root = 0;
@@ -38,11 +38,12 @@ class StackTree {
     std::size_t groups() const;
 
   private:
-    using Key = std::tuple<std::size_t, std::string, std::string, unsigned>; // caller, function, file or module, line
+    using Key = std::tuple<std::size_t, std::string, std::string, unsigned>; // caller, function or module, line
+    static bool may_be_in(const Node &node, const std::string &file, const std::string &module);
     std::size_t below(std::size_t caller, const StackFrame &frame);
     bool lines_;
     std::vector<Node> nodes_;
-    std::map<Key, std::size_t> index_;
+    std::map<Key, std::vector<std::size_t>> index_;
 };
 
 // "0-2,5"; at most `max` ranges and "..." when there are more.

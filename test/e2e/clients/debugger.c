@@ -13,7 +13,7 @@
  *        logs=all|bad        and are lines for the user
  *        life                the job's start, that all of it runs, and its end are told: "life start launch end",
  *                            with "?" before one of which something is missing
- *        nohup               the job goes on without it (PMIX_NOHUP)
+ *        nohup               the job goes on without it (PMIX_NOHUP); where none is started the daemons do
  *        lets                lets the job go as soon as it has stopped
  *        die                 kills itself then
  *        pause               the target is paused before its daemons start, by PMIx_Job_control
@@ -441,6 +441,8 @@ static bool start_daemons(const char *target) {
     PMIX_INFO_LIST_START(list);
     say_where(list, target);
     add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
+    if (ask.nohup && ask.target)
+        add(list, PMIX_NOHUP, NULL, PMIX_BOOL);
     char word[] = "daemon", resuming[] = "resuming-daemon";
     describe(&app, ask.daemon, ask.resume ? resuming : word, 0);
     pmix_status_t rc = spawn(list, &app, 1, heard.of_daemons);

@@ -13,9 +13,11 @@
  *        push=TEXT        then, to the launcher's standard input, which then ends
  *        only=N           lets this one go alone
  *        resume           lets go by PMIX_JOB_CTRL_RESUME
+ *        pauses           pauses it by PMIX_JOB_CTRL_PAUSE; with stop=no nobody lets it go on
  *        kill             does not let go, but kills the launcher by PMIX_JOB_CTRL_KILL
- *        die=held|waits|stops|runs|gone   kills itself there; waits: behind the release of the launcher, when the file
- *                         "go" is there; gone: behind that of the processes
+ *        die=held|waits|stops|runs|left|gone   kills itself there; waits: behind the release of the launcher, when the
+ *                         file "go" is there; left: when the daemons have ended; gone: behind the release of the
+ *                         processes
  *        leave            finalizes and ends while it holds the launcher
  *        nohup            the launcher has no keep-alive pipe (PMIX_NOHUP)
  * Prints "launcher ready", "early STATUS", "job NS", "first", "runs", "stops at PLACE", "table N processes on H hosts",
@@ -25,7 +27,7 @@
 static struct {
     const char *stop, *daemon, *push, *die;
     int rank, only;
-    bool resume, kill, early, pause, after, bad, leave, nohup, first;
+    bool resume, kill, early, pause, pauses, after, bad, leave, nohup, first;
 } ask = {.stop = "init", .rank = -1, .only = -1};
 
 static struct {
@@ -175,6 +177,7 @@ static char **read_words(char **word) {
         ask.first |= !strcmp(*word, "first");
         ask.after |= !strcmp(*word, "after");
         ask.pause |= !strcmp(*word, "pause");
+        ask.pauses |= !strcmp(*word, "pauses");
         if (!strncmp(*word, "rank=", 5))
             ask.rank = atoi(*word + 5);
         if (!strncmp(*word, "only=", 5))
@@ -252,6 +255,11 @@ int main(int argc, char **argv) {
         start_daemons();
     if (ask.after)
         wait_for_count(&heard.daemons_ended, 1, "the end of the daemons");
+    dies("left");
+    if (ask.pauses) {
+        pmix_proc_t all = process(heard.job, PMIX_RANK_WILDCARD);
+        control(&all, PMIX_JOB_CTRL_PAUSE);
+    }
     if (ask.kill)
         control(&launcher, PMIX_JOB_CTRL_KILL);
     else if ((ask.after || !ask.daemon) && strcmp(ask.stop, "no")) {

@@ -330,6 +330,9 @@ launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'quit kill'
 is "a job that is ended has the exit code of its tasks" "$status" 137
 ok "at once, $took s" test "$took" -lt 60
 ok "and is gone" until_true 20 no_jobs
+launches --ranks 1 "${four[@]}" sleep 76 -- 'quit kill'
+ok "also where one rank was debugged, $took s" test "$took" -lt 60
+ok "with those that were not" until_true 20 no_jobs
 rm -rf "$test_dir"/past/*
 asks "$pmixhost" debug --timeout 98 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" <&7 >"$test_dir/launched" 2>&1 &
 command=$!

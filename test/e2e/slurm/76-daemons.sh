@@ -16,7 +16,7 @@ SH
     until [ -e attach ]; do sleep 0.1; done
     second='srun $mpi --overlap -N2 -n4 sh runs.sh'
     \$second
-    for how in release resume dies ends deaf; do
+    for how in release resume dies ends lasts deaf; do
         until [ -e attach.\$how ]; do sleep 0.1; done
         \$second
     done
@@ -214,8 +214,9 @@ for how in release resume; do
     is "$how: the daemons find it stopped" "$(sort "$CLIENT_DIR/states" | paste -sd';')" "0 T;1 T;2 T;3 T"
     is "$how: they hear of its end" "$(ended)" " 2 ended 3 "
 done
-# A debugger that is killed where it has paused a job: with its daemons there, or behind their end.
-for how in dies ends; do
+# A debugger that is killed where it has paused a job: with its daemons there, or behind their end, also where they were
+# to go on without it.
+for how in dies ends lasts; do
     ok "$how: the one before has gone" until_true 30 nothing_else
     rm -f "$test_dir"/{end,second.[0-9]} "$CLIENT_DIR/daemons"
     touch "$test_dir/attach.$how"
@@ -226,7 +227,9 @@ for how in dies ends; do
         debugs target="slurm.$second" node=1 pause dies
         hold=
     else
-        debugs target="slurm.$second" node=1 pause daemon=/bin/true dies=behind
+        nohup=()
+        [[ $how == ends ]] || nohup=(nohup)
+        debugs target="slurm.$second" node=1 pause "${nohup[@]}" daemon=/bin/true dies=behind
     fi
     is "$how: it is killed" "$status" 137
     touch "$test_dir/end"

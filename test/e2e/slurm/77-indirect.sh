@@ -133,6 +133,12 @@ for how in resume release; do
     is_clean "$how: not where one stands still"
 done
 
+debugs nohup stop=no pauses die=gone -- srun "$mpi" -N2 -n2 sh -c "$goes_on"
+ok "what it had paused goes on, and outlives the debugger" until_true 90 went_on
+debugs nohup stop=exec daemon=/bin/true after die=left -- srun "$mpi" -N2 -n2 sh -c "$goes_on"
+ok "and who is left by daemons that have let nobody go" until_true 90 went_on
+is_clean "left"
+
 # While srun waits in the queue, which squeue sees.
 (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N"$host_limit" --exclusive \
     sh -c ': >full; until [ -e empty ]; do sleep 0.1; done') >/dev/null 2>&1 </dev/null &
