@@ -47,9 +47,11 @@ bool has_parts(const json &object) {
     return number_in_text(gdb_word(object, "numchild")) > 0 || gdb_word(object, "has_more") == "1";
 }
 
-// Of what has members or elements; such a value says nothing of them.
-bool is_abridged(const std::string &value) {
-    return value == "{...}" || value.starts_with('[');
+// Of what has members or elements; such a value says nothing of them. For what a pretty printer shows, the object of
+// gdb 15 and newer has the printer's first words.
+bool is_abridged(const json &object) {
+    std::string value = gdb_word(object, "value");
+    return value == "{...}" || value.starts_with('[') || gdb_word(object, "dynamic") == "1";
 }
 
 // Would it matter that it is evaluated once more?
@@ -227,7 +229,7 @@ void DapLook::evaluate(const DapRequest &request) {
             request.answer({{"result", value}, {"type", type}, {"variablesReference", id}});
         };
         std::string value = gdb_word(values, "value");
-        if (!is_abridged(value) || has_effects(expression))
+        if (!is_abridged(values) || has_effects(expression))
             return answer(value);
         ask(
             request, frame.rank,
