@@ -54,17 +54,20 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
                                CentralServer::Authenticators authenticators, std::function<void()> on_end)
     : loop_(loop), log_(log),
       terminal_(STDERR_FILENO, [](std::uint64_t lost) { return line_of(fmt::format("{} lines were left out", lost)); }),
-      settings_(settings), calls_(std::move(calls)), on_end_(std::move(on_end)),
+      settings_(settings), calls_(std::move(calls)), on_end_(std::move(on_end)), messages_(log),
       peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
              {[this](CentralServer::StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
-                  on_message({peers_.nspace_of(step), from}, type, payload);
+                  const Spawner spawner{peers_.nspace_of(step), from};
+                  messages_.hand_on(spawner, printable(spawner.nspace), type, std::move(payload));
               },
               [this](CentralServer::StepId step, HostIndex host, Mesh::Gone how) {
                   if (how == Mesh::Gone::lost)
                       host_lost({peers_.nspace_of(step), host});
               },
               [](CentralServer::StepId) {}}),
-      starters_(loop, max_children), givers_(loop, max_returns) {}
+      starters_(loop, max_children), givers_(loop, max_returns) {
+    take_messages();
+}
 
 void LauncherServer::tell_user(const std::string &text) {
     terminal_.write(line_of(text));
@@ -77,35 +80,23 @@ void LauncherServer::on_invitation(const std::string &message) {
         peers_.on_invitation(message);
 }
 
-void LauncherServer::on_message(const Spawner &from, std::uint8_t type, const Bytes &payload) {
-    if (type == wire::SpawnRequest::type) {
-        auto request = wire::decode<wire::SpawnRequest>(payload);
-        if (!request)
-            return log_.warning("{}", request.failure().text);
-        if (request->lives_on != 0)
+void LauncherServer::take_messages() {
+    messages_.on<wire::SpawnRequest>([this](const Spawner &from, wire::SpawnRequest request, const auto &) {
+        if (request.lives_on != 0)
             living_on_.insert(from.nspace);
-        on_request(from, std::move(*request));
-    } else if (type == wire::EndChild::type) {
-        if (auto end = wire::decode<wire::EndChild>(payload))
-            end_child(from.nspace, end->nspace);
-    } else if (type == wire::SpawnCancel::type) {
-        if (auto request = wire::decode<wire::SpawnCancel>(payload))
-            cancel(from, request->id, "the server of the tool that has asked for it leaves");
-    } else if (type == wire::LeaveAllocation::type) {
-        auto left = wire::decode<wire::LeaveAllocation>(payload);
-        auto place = left ? places_.find(left->allocation) : places_.end();
-        if (place == places_.end() || !place->second.gives_back)
-            return;
-        place->second.left = true;
-        if (place->second.requests == 0)
-            give_back(left->allocation);
-    } else if (type == wire::StepOver::type) {
-        auto over = wire::decode<wire::StepOver>(payload);
-        if (over && over->badly)
+        on_request(from, std::move(request));
+    });
+    messages_.on<wire::EndChild>(
+        [this](const Spawner &from, const auto &end, const auto &) { end_child(from.nspace, end.nspace); });
+    messages_.on<wire::SpawnCancel>([this](const Spawner &from, const auto &request, const auto &) {
+        cancel(from, request.id, "the server of the tool that has asked for it leaves");
+    });
+    messages_.on<wire::LeaveAllocation>(
+        [this](const Spawner &, const auto &left, const auto &) { lobby_leaves(left.allocation); });
+    messages_.on<wire::StepOver>([this](const Spawner &from, const auto &over, const auto &) {
+        if (over.badly)
             end_children(fmt::format("tasks of host {} of the step have ended badly", from.host));
-    } else {
-        log_.warning("a step's daemon sent a message of unknown type {}", type);
-    }
+    });
 }
 
 void LauncherServer::on_request(const Spawner &from, wire::SpawnRequest request) {
@@ -167,6 +158,15 @@ void LauncherServer::leave(const std::string &allocation) {
         give_back(allocation);
     else
         place.timer = loop_.after(lobby_patience, [this, allocation] { give_back(allocation); });
+}
+
+void LauncherServer::lobby_leaves(const std::string &allocation) {
+    auto place = places_.find(allocation);
+    if (place == places_.end() || !place->second.gives_back)
+        return;
+    place->second.left = true;
+    if (place->second.requests == 0)
+        give_back(allocation);
 }
 
 void LauncherServer::give_back_all() {

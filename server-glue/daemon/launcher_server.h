@@ -20,6 +20,7 @@
 #include "common/loop/slow_calls.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/spawn_messages.h"
+#include "server-glue/core/message_takers.h"
 #include "server-glue/daemon/central_server.h"
 #include "server-glue/spawn/child_job.h"
 
@@ -94,8 +95,9 @@ class LauncherServer {
         bool left = false;         // by the lobby
         EventLoop::Handle timer{}; // without requests, for it to leave
     };
-    void on_message(const Spawner &from, std::uint8_t type, const Bytes &payload);
+    void take_messages();
     void leave(const std::string &allocation);
+    void lobby_leaves(const std::string &allocation); // and has what jobs there have written
     void give_back(const std::string &allocation);
     void give_back(const std::string &allocation, unsigned tries);
     void give_back_all(); // in which nothing is
@@ -133,6 +135,7 @@ class LauncherServer {
     std::map<std::uint64_t, EventLoop::Handle> tries_;
     std::uint64_t next_try_ = 1;
     std::function<void()> on_end_;
+    MessageTakers<const Spawner &> messages_;
     CentralServer peers_;
     std::map<std::uint64_t, Child> children_;
     std::uint64_t next_child_ = 1;

@@ -2,6 +2,7 @@
 #include "server-glue/spawn/child_job.h"
 
 #include "common/base/fd_pair.h"
+#include "common/process/pointers.h"
 #include "common/process/posix_spawn.h"
 
 #include <algorithm>
@@ -37,14 +38,6 @@ void start_with_limit(std::vector<std::string> &argv, std::uint64_t open_files) 
         ::access(program, X_OK) != 0)
         return;
     argv.insert(argv.begin(), {program, fmt::format("--nofile={}:", std::min<rlim_t>(open_files, own.rlim_max))});
-}
-
-std::vector<char *> pointers(std::vector<std::string> &strings) {
-    std::vector<char *> out;
-    for (auto &text : strings)
-        out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
 }
 
 // The kernel has two limits, and does not say which it was (execve(2)).
@@ -112,8 +105,8 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
     environment.push_back(fmt::format("{}={}", spawn_stderr_variable, stderr_fd));
     if (command.open_files)
         start_with_limit(argv, *command.open_files);
-    int code = posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers(argv).data(),
-                           pointers(environment).data());
+    int code = posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers_to(argv).data(),
+                           pointers_to(environment).data());
     if (code == E2BIG)
         return too_long(command.argv, environment);
     if (code != 0)

@@ -23,6 +23,10 @@ bool says_daemons(const Directives &directives) {
     return says(directives, PMIX_DEBUGGER_DAEMONS);
 }
 
+bool says_cospawned(const Directives &directives) {
+    return says(directives, PMIX_COSPAWN_APP) && !says_daemons(directives);
+}
+
 std::optional<Process> target_in(const Directives &directives) {
     for (const auto &d : directives) {
         if (d.key == PMIX_DEBUG_TARGET && d.kind == static_cast<std::uint8_t>(SpawnValue::process))
@@ -48,8 +52,14 @@ bool names_ranks(const wire::SpawnDirective &d) {
     return is_stop(d) && d.kind != static_cast<std::uint8_t>(SpawnValue::flag) && !all;
 }
 
+// An agent would run each daemon under a program that is the application's own; daemons end with that, whose time is
+// over; and a set of processes by that name is the application's.
+bool is_of_the_application(const wire::SpawnDirective &d) {
+    return d.key == PMIX_EXEC_AGENT || d.key == PMIX_JOB_TIMEOUT || d.key == PMIX_PSET_NAME;
+}
+
 bool is_not_for_daemons(const wire::SpawnDirective &d) {
-    return is_for_the_returned_job(d) || is_stop(d) || is_about_output_files(d.key);
+    return is_for_the_returned_job(d) || is_stop(d) || is_about_output_files(d.key) || is_of_the_application(d);
 }
 
 // The programs of which `is_other` is true of their directives, in a request of their own; nothing where all are, or
@@ -122,12 +132,19 @@ std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request) {
 }
 
 std::optional<wire::SpawnRequest> take_cospawned(wire::SpawnRequest &request) {
-    auto out = take_apps(request, [](const Directives &directives) {
-        return says(directives, PMIX_COSPAWN_APP) && !says_daemons(directives);
-    });
+    auto out = take_apps(request, says_cospawned);
     if (out)
         std::erase_if(out->directives, [](const auto &d) { return is_for_the_returned_job(d) || names_ranks(d); });
     return out;
+}
+
+bool has_two_jobs(const wire::SpawnRequest &request) {
+    auto has_others = [&](auto is_other) {
+        auto others = std::count_if(request.apps.begin(), request.apps.end(),
+                                    [&](const auto &app) { return is_other(app.directives); });
+        return others > 0 && others < std::ssize(request.apps);
+    };
+    return has_others(says_cospawned) || (!says_daemons(request.directives) && has_others(says_daemons));
 }
 
 void set_debug_target(wire::SpawnRequest &daemons, const Bytes &nspace) {

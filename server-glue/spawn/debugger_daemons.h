@@ -24,13 +24,16 @@ std::vector<wire::TargetHost> target_hosts(const StepInfo &target, const Process
 bool are_daemons(const wire::SpawnRequest &request);
 
 // Takes the programs with PMIX_DEBUGGER_DAEMONS out of a request that has others too; nothing where there are no such
-// two kinds. What is for the whole request is for both, but for stops and the standard streams; the job that stays then
-// tells its end, since its daemons wait for it.
+// two kinds. What is for the whole request is for both, but for stops, the standard streams, an agent, a time and the
+// name of a set; the job that stays then tells its end, since its daemons wait for it.
 std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request);
 
 // The same of those with PMIX_COSPAWN_APP, all together: a job like any other, which only does not belong to the first
 // one. Streams are forwarded of the first one alone.
 std::optional<wire::SpawnRequest> take_cospawned(wire::SpawnRequest &request);
+
+// Are there two jobs in it, one of which is taken out by one of these?
+bool has_two_jobs(const wire::SpawnRequest &request);
 
 // What those daemons debug, unless they say so themselves: the job that was started with them.
 void set_debug_target(wire::SpawnRequest &daemons, const Bytes &nspace);

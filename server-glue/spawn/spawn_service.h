@@ -27,7 +27,6 @@ class SpawnService {
     void on_reply(wire::SpawnReply reply);
     // The launcher cannot be reached, or no longer.
     void on_launcher_gone();
-    std::size_t waiting() const { return waiting_.size(); }
     // Has there been any request?
     bool used() const { return next_id_ > 1; }
 

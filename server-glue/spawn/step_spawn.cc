@@ -106,26 +106,30 @@ void StepSpawn::spawn(SpawnAsk ask) {
     ask.request.lives_on = context_.live_on ? 1 : 0;
     if (std::string base = directory_of(ask.caller, context_); base.starts_with('/'))
         place_directories(ask.request, base);
-    if (context_.step.is_lobby && children_.running.size() + spawn_.waiting() >= most_of_lobby) {
-        places_.note_refusal(fmt::format("{} jobs of this tool run already; next: wait for an end", most_of_lobby));
+    const std::size_t jobs = has_two_jobs(ask.request) ? 2 : 1, others = children_.running.size() + starting_.count();
+    if (context_.step.is_lobby && others + jobs > most_of_lobby) {
+        places_.note_refusal(fmt::format("{} jobs of this tool run or are being started, and a tool has {} at most; "
+                                         "next: wait for an end",
+                                         others, most_of_lobby));
         return ask.reply(PMIX_ERR_OUT_OF_RESOURCE, {});
     }
+    auto starting = starting_.add(jobs);
     auto reply = std::make_shared<SpawnAnswer>(std::move(ask.reply));
-    places_.find(
-        ask.caller, std::move(ask.request),
-        [this, caller = ask.caller, reply](pmix_status_t status, SpawnPlaces::Stay stay, wire::SpawnRequest request) {
-            if (status != PMIX_SUCCESS)
-                return (*reply)(status, {});
-            // The place is kept until the answer.
-            spawn_in(caller, std::move(request),
-                     {[reply, stay = std::move(stay)](pmix_status_t result, const std::string &nspace) {
-                          (*reply)(result, nspace);
-                      },
-                      PMIX_ERROR, std::string()});
-        });
+    places_.find(ask.caller, std::move(ask.request),
+                 [this, caller = ask.caller, reply, starting](pmix_status_t status, SpawnPlaces::Stay stay,
+                                                              wire::SpawnRequest request) {
+                     if (status != PMIX_SUCCESS)
+                         return (*reply)(status, {});
+                     // The place is kept until the answer, and the jobs count.
+                     spawn_in(caller, std::move(request), starting,
+                              {[reply, starting, stay = std::move(stay)](
+                                   pmix_status_t result, const std::string &nspace) { (*reply)(result, nspace); },
+                               PMIX_ERROR, std::string()});
+                 });
 }
 
-void StepSpawn::spawn_in(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
+void StepSpawn::spawn_in(const Process &caller, wire::SpawnRequest request, const Starting &starting,
+                         SpawnAnswer reply) {
     // Who names a personality is an MPI library and will connect with the children: the connection to
     // the session is made while they start.
     if (std::any_of(request.directives.begin(), request.directives.end(),
@@ -145,10 +149,10 @@ void StepSpawn::spawn_in(const Process &caller, wire::SpawnRequest request, Spaw
         }
         if (!context_.may(caller, policy::Action::debug)) // before the job has started for nothing
             return reply(PMIX_ERR_NO_PERMISSIONS, {});
-        return spawn_both(caller, std::move(request), {std::move(*daemons), true}, std::move(reply));
+        return spawn_both(caller, std::move(request), {std::move(*daemons), true, starting}, std::move(reply));
     }
     if (cospawned)
-        return spawn_both(caller, std::move(request), {std::move(*cospawned), false}, std::move(reply));
+        return spawn_both(caller, std::move(request), {std::move(*cospawned), false, starting}, std::move(reply));
     spawn_one(caller, std::move(request), std::move(reply));
 }
 
@@ -184,15 +188,18 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     const bool goes_on = says_nohup(request), stands = !target && has_stops(request);
     const auto is_here = of_tools_.connection_of(caller);
     const auto lasts = is_here && !goes_on ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
-    if (is_here && (!goes_on || stands)) {
+    if (is_here && (!goes_on || stands || target)) {
         ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes()};
-        child.goes_on = goes_on;
+        child.goes_on = goes_on && !target;
+        // Daemons that go on without their tool are none of its children. But what it has paused beside them it lets go
+        // of, as that of daemons that have ended, under a name that no job has.
+        const bool outlive = goes_on && target;
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-        reply = {[this, child = std::move(child), waiting](pmix_status_t status, const std::string &nspace) {
+        reply = {[this, outlive, child = std::move(child), waiting](pmix_status_t status, const std::string &nspace) {
                      ToolChildren::Child running = child;
-                     running.has_ended = children_.ended.contains(nspace);
+                     running.has_ended = outlive || children_.ended.contains(nspace);
                      if (status == PMIX_SUCCESS && (!running.has_ended || !running.debugged.empty()))
-                         of_tools_.runs(nspace, std::move(running));
+                         of_tools_.runs(outlive ? nspace + " (its debugger)" : nspace, std::move(running));
                      (*waiting)(status, nspace);
                  },
                  PMIX_ERROR, std::string()};
@@ -244,6 +251,7 @@ void StepSpawn::spawn_both(const Process &caller, wire::SpawnRequest request, Se
     auto started = [this, caller, held](pmix_status_t status, const std::string &nspace) {
         if (status != PMIX_SUCCESS)
             return held->second(status, {});
+        held->first.starting->one_less(); // it runs
         if (held->first.debugs)
             set_debug_target(held->first.request, nspace);
         spawn_one(caller, std::move(held->first.request),

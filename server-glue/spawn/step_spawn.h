@@ -12,6 +12,7 @@
 #include "server-glue/spawn/spawn_ask.h"
 #include "server-glue/spawn/spawn_places.h"
 #include "server-glue/spawn/spawn_service.h"
+#include "server-glue/spawn/starting_jobs.h"
 #include "server-glue/spawn/tool_children.h"
 #include "server-glue/step/session_link.h"
 
@@ -39,12 +40,14 @@ class StepSpawn final : public StepService {
     void on_time(TimePoint now) override;
 
   private:
-    void spawn_in(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
+    using Starting = std::shared_ptr<StartingJobs::Held>;
+    void spawn_in(const Process &caller, wire::SpawnRequest request, const Starting &starting, SpawnAnswer reply);
     void spawn_one(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
     void start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
     struct Second {
         wire::SpawnRequest request;
-        bool debugs; // the first one
+        bool debugs;       // the first one
+        Starting starting; // both
     };
     void spawn_both(const Process &caller, wire::SpawnRequest request, Second second, SpawnAnswer reply);
     void find_target(const Process &target, const wire::SpawnRequest &request,
@@ -77,6 +80,7 @@ class StepSpawn final : public StepService {
     std::multimap<Bytes, Bytes> debuggers_; // by what they debug, jobs that processes of this host have spawned
     std::map<Bytes, bool> told_ends_;       // jobs that run and whose end was asked for; true: a bad one alone
     TimePoint next_look_{};
+    StartingJobs starting_;
     SpawnService spawn_;
 };
 

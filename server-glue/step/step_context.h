@@ -71,15 +71,19 @@ class StepContext final : public HostPort {
         for (StepService *each : services)
             hook(*each);
     }
+    // The next four lead to services, which set them: until then who asks is told no, and nothing else is done.
+
     // Do the rules for tools allow this to who asks? To the job's own processes they always do.
-    std::function<bool(const Process &asker, policy::Action)> may;
+    std::function<bool(const Process &asker, policy::Action)> may = [](const Process &, policy::Action) {
+        return false;
+    };
     // Will the job be ended because a process of this host has ended so: by the RM, or with a job that it is connected
     // with?
-    std::function<bool(const wire::EndedProcess &)> is_end_of_job;
+    std::function<bool(const wire::EndedProcess &)> is_end_of_job = [](const wire::EndedProcess &) { return false; };
     // Called before anything is sent to the session: what it must have heard by then goes first.
-    std::function<void()> before_the_session_hears;
+    std::function<void()> before_the_session_hears = [] {};
     // Leaves the session in order, for that of another allocation (RmSpawnPlaces::enter).
-    std::function<void()> leave_session;
+    std::function<void()> leave_session = [] {};
 
     TimePoint now() const { return loop.now(); }
     HostIndex self() const { return step.self; }

@@ -161,6 +161,20 @@ void daemons_are_a_job_of_their_own(void **) {
     check(debug_target_of(*daemons)->nspace, "slurm.1.2");
 }
 
+// A wrapper, a limit of time and a name are the application's.
+void some_of_a_request_is_the_applications(void **) {
+    auto asked =
+        request({text(PMIX_EXEC_AGENT, "/bin/wrap"), number(PMIX_JOB_TIMEOUT, 9), text(PMIX_PSET_NAME, "set"),
+                 text(PMIX_WDIR, "/tmp")},
+                {app("a", 2), app("daemon", 0, {flag(PMIX_DEBUGGER_DAEMONS), text(PMIX_EXEC_AGENT, "/bin/own")})});
+    auto daemons = take_daemons(asked);
+    assert_true(daemons.has_value());
+    assert_int_equal(asked.directives.size(), 5); // with PMIX_NOTIFY_COMPLETION
+    assert_int_equal(daemons->directives.size(), 1);
+    check(daemons->directives[0].key, PMIX_WDIR);
+    assert_int_equal(daemons->apps[0].directives.size(), 2); // what is said of it alone is meant for it
+}
+
 void one_kind_is_one_job(void **) {
     auto alone = request({}, {app("daemon", 1, {flag(PMIX_DEBUGGER_DAEMONS)})});
     assert_false(take_daemons(alone).has_value());
@@ -170,6 +184,23 @@ void one_kind_is_one_job(void **) {
     assert_false(take_daemons(none).has_value());
     assert_false(are_daemons(none));
     assert_int_equal(alone.apps.size(), 1);
+}
+
+// Whoever counts jobs is told before the second one is taken out.
+void a_request_has_two_jobs_where_one_is_taken_out(void **) {
+    const auto daemon = flag(PMIX_DEBUGGER_DAEMONS), other = flag(PMIX_COSPAWN_APP);
+    const std::vector<Directives> kinds{{}, {daemon}, {other}, {daemon, other}, {flag(PMIX_COSPAWN_APP, false)}};
+    for (const Directives &of_all : {Directives(), Directives{daemon}, Directives{other}}) {
+        for (const auto &first : kinds) {
+            for (const auto &second : kinds) {
+                auto asked = request(of_all, {app("a", 1, first), app("b", 1, second)});
+                const bool has_two = has_two_jobs(asked);
+                const bool has_other = take_cospawned(asked).has_value();
+                assert_true(has_two == (take_daemons(asked).has_value() || has_other));
+            }
+        }
+        assert_false(has_two_jobs(request(of_all, {app("a", 1)})));
+    }
 }
 
 void the_hosts_of_a_target_are_known(void **) {
@@ -187,9 +218,14 @@ void the_hosts_of_a_target_are_known(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(they_are_beside_what_they_debug),    cmocka_unit_test(what_makes_no_sense_is_refused),
-        cmocka_unit_test(they_do_not_stop_and_share_no_fate), cmocka_unit_test(all_of_one_program_may_stop),
-        cmocka_unit_test(daemons_are_a_job_of_their_own),     cmocka_unit_test(one_kind_is_one_job),
+        cmocka_unit_test(they_are_beside_what_they_debug),
+        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(they_do_not_stop_and_share_no_fate),
+        cmocka_unit_test(all_of_one_program_may_stop),
+        cmocka_unit_test(daemons_are_a_job_of_their_own),
+        cmocka_unit_test(one_kind_is_one_job),
+        cmocka_unit_test(some_of_a_request_is_the_applications),
+        cmocka_unit_test(a_request_has_two_jobs_where_one_is_taken_out),
         cmocka_unit_test(the_hosts_of_a_target_are_known),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

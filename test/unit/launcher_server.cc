@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <pmix_common.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "test/unit/check.h"
@@ -57,7 +58,7 @@ constexpr HostIndex hosts = 2; // of the step; one of them is there
 // A daemon of a step, and its launcher.
 struct World {
     std::unique_ptr<EventLoop> loop;
-    Log log{2, LogLevel::error, "test"};
+    Log log;
     Settings settings;
     std::shared_ptr<OneTimeGate> opening = std::make_shared<OneTimeGate>();
     std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>(0);
@@ -80,7 +81,8 @@ struct World {
     EventLoop::Handle limit;
 
     std::vector<std::string> heard; // of a job
-    World(std::chrono::milliseconds spawn_timeout, bool has_hosts, std::string script = {}) {
+    World(std::chrono::milliseconds spawn_timeout, bool has_hosts, std::string script = {}, int log_fd = 2)
+        : log(log_fd, log_fd == 2 ? LogLevel::error : LogLevel::warning, "test") {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         loop = std::move(*made);
         settings.transport_interfaces = {"lo"};
@@ -648,6 +650,29 @@ void a_job_without_input_reads_no_end(void **) {
     assert_string_equal(said_in_all.c_str(), "asked\n");
 }
 
+// Of a daemon of another version, or of one gone mad.
+void a_message_that_makes_no_sense_is_dropped_with_a_word(void **) {
+    UniqueFd written(memfd_create("log", MFD_CLOEXEC));
+    World world(0ms, true, {}, written.get());
+    world.opening->open();
+    const std::uint8_t types[] = {wire::SpawnRequest::type, wire::EndChild::type, wire::SpawnCancel::type,
+                                  wire::LeaveAllocation::type, wire::StepOver::type};
+    for (std::uint8_t type : types)
+        world.daemon->send(peer_of(CentralRole::launcher, hosts), type, share("xyz"));
+    world.daemon->send(peer_of(CentralRole::launcher, hosts), 250, share("xyz"));
+    world.ask(1); // and it goes on
+    world.run_until_replies(1);
+    std::string text(1u << 16, '\0');
+    auto got = pread(written.get(), text.data(), text.size(), 0);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    for (const char *name : {"SpawnRequest", "EndChild", "SpawnCancel", "LeaveAllocation", "StepOver"}) {
+        if (text.find(name) == text.npos)
+            fail_msg("the log has no %s: %s", name, text.c_str());
+    }
+    assert_true(text.find("parent sent a message of unknown type 250") != text.npos);
+    world.end_all();
+}
+
 } // namespace
 
 int main() {
@@ -680,6 +705,7 @@ int main() {
         cmocka_unit_test(a_command_that_is_too_long_is_refused_by_its_limit),
         cmocka_unit_test(the_words_of_a_job_come_in_lines),
         cmocka_unit_test(a_job_without_input_reads_no_end),
+        cmocka_unit_test(a_message_that_makes_no_sense_is_dropped_with_a_word),
     };
     return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);
 }

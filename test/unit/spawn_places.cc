@@ -447,6 +447,21 @@ void in_a_step_there_is_the_own_allocation(void **) {
     assert_true(world.rm.asked.empty() && world.rm.notes.empty()); // the log has it
 }
 
+// What serves a step is made one after the other, and may be asked for something by then.
+void nothing_may_be_done_before_there_are_rules(void **) {
+    auto loop = make_loop();
+    Log log(2, LogLevel::error, "test");
+    Settings settings;
+    FakeRm rm;
+    rm.info = World::step(false);
+    StepContext context(*loop, log, settings, rm, false, DebugStops());
+    for (auto action : policy::all_actions)
+        assert_false(context.may({"tool", 0}, action));
+    assert_false(context.is_end_of_job({}));
+    context.before_the_session_hears();
+    context.leave_session();
+}
+
 } // namespace
 
 int main() {
@@ -470,6 +485,7 @@ int main() {
         cmocka_unit_test(who_keeps_a_place_may_outlive_the_service),
         cmocka_unit_test(a_server_that_leaves_ends_what_its_tools_have_spawned),
         cmocka_unit_test(in_a_step_there_is_the_own_allocation),
+        cmocka_unit_test(nothing_may_be_done_before_there_are_rules),
     };
     return cmocka_run_group_tests_name("where jobs are started", tests, nullptr, nullptr);
 }
