@@ -42,7 +42,7 @@ common_libcommon_files = \
 	common/start/status_page.h common/start/step_secret.h \
 	common/start/exec_words.h common/start/exec_words.cc common/start/task_output.h common/start/task_output.cc \
 	common/start/starter_command.h common/start/task_spec.h common/start/task_spec.cc \
-	common/process/captured_command.h common/process/captured_command.cc \
+	common/process/captured_command.h common/process/captured_command.cc common/process/pointers.h \
 	common/process/descriptor_message.h common/process/descriptor_message.cc \
 	common/process/exec_stop.h common/process/exec_stop.cc \
 	common/process/output_file.h common/process/output_file.cc common/process/posix_spawn.h \

@@ -31,7 +31,7 @@ server_glue_libglue_files = \
 	server-glue/cross_job/cross_jobs.h server-glue/cross_job/cross_jobs.cc \
 	server-glue/cross_job/cross_job_registry.h server-glue/cross_job/cross_job_registry.cc \
 	server-glue/cross_job/namespace_asks.h server-glue/cross_job/namespace_asks.cc \
-	server-glue/cross_job/posted_elsewhere.h server-glue/cross_job/posted_elsewhere.cc \
+	server-glue/cross_job/cross_job_posted.h server-glue/cross_job/cross_job_posted.cc \
 	server-glue/cross_job/step_finder.h server-glue/cross_job/step_finder.cc \
 	server-glue/daemon/central_server.h server-glue/daemon/central_server.cc \
 	server-glue/daemon/launcher_server.h \
@@ -147,6 +147,7 @@ server_glue_libglue_files = \
 	server-glue/cross_job/shared_fate.cc server-glue/spawn/spawn_directives.h \
 	server-glue/spawn/spawn_directives.cc server-glue/spawn/spawn_request.h \
 	server-glue/spawn/spawn_request.cc server-glue/spawn/spawn_service.h server-glue/spawn/spawn_service.cc \
+	server-glue/spawn/starting_jobs.h \
 	server-glue/cross_job/step_fate.h server-glue/cross_job/step_fate.cc server-glue/spawn/step_spawn.h \
 	server-glue/spawn/step_spawn.cc \
 	server-glue/spawn/children_ends.h server-glue/spawn/children_ends.cc \
@@ -216,6 +217,7 @@ server_glue_libmended_la_SOURCES = \
 	server-glue/library/connected_server.h server-glue/library/connected_server.c \
 	server-glue/library/default_output.h server-glue/library/default_output.c \
 	server-glue/library/iof_deregistration.h server-glue/library/iof_deregistration.c \
+	server-glue/library/pull_asker.h server-glue/library/pull_asker.c \
 	server-glue/library/refused_pull.h server-glue/library/refused_pull.c \
 	server-glue/library/pmix_internals.h server-glue/library/internals/include/pmix_server.h
 PMIX_INTERNALS_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS) -I$(top_srcdir)/server-glue/library/internals
@@ -273,7 +275,7 @@ server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 
 # Every process that PMIx_Spawn makes waits for this program, so it is linked with nothing that it could wait for.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
-server_glue_pmixhost_task_files = server-glue/pmixhost_task.cc \
+server_glue_pmixhost_task_files = server-glue/tasks/task_program.cc \
 	common/process/descriptor_message.cc common/process/exec_stop.cc common/process/output_file.cc \
 	common/base/result.cc common/start/start_document.cc common/start/task_output.cc common/start/task_spec.cc
 server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
@@ -287,6 +289,7 @@ server_glue_libindirect_files = \
 	server-glue/indirect/debugger_server.h server-glue/indirect/debugger_server.cc \
 	server-glue/indirect/input_relay.h server-glue/indirect/input_relay.cc \
 	server-glue/indirect/job_tool.h server-glue/indirect/job_tool.cc \
+	server-glue/indirect/held_job.h server-glue/indirect/held_job.cc \
 	server-glue/indirect/launch_wishes.h server-glue/indirect/launch_wishes.cc \
 	server-glue/indirect/packing.h server-glue/indirect/packing.cc \
 	server-glue/indirect/side_messages.h \

@@ -2,6 +2,7 @@
 #include "common/process/captured_command.h"
 
 #include "common/base/unique_fd.h"
+#include "common/process/pointers.h"
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
 
@@ -26,14 +27,6 @@ struct Stream {
     UniqueFd fd;
     std::string *text;
 };
-
-std::vector<char *> pointers_to(std::vector<std::string> &texts) {
-    std::vector<char *> out;
-    for (auto &text : texts)
-        out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
-}
 
 bool is_asked_to_stop(const CaptureBounds &bounds) {
     return bounds.stop && bounds.stop();

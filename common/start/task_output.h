@@ -1,6 +1,6 @@
 // Files for what a spawned process writes to its standard output and error (PMIX_IOF_OUTPUT_TO_FILE and kin): what was
 // asked for, and which file that is for a process. The file is opened by the process itself, on its host and in its
-// directory (server-glue/pmixhost_task.cc).
+// directory (server-glue/tasks/task_program.cc).
 #pragma once
 
 #include <cstdint>

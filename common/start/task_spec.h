@@ -1,6 +1,6 @@
 // What a process that PMIx_Spawn makes is to become. Neither srun nor multi-prog files can give each program of a
 // step its own environment and directory, and neither tells whether the program or the directory was missing; so the
-// RM starts pmixhost-task (server-glue/pmixhost_task.cc), which finds its program here, by rank, and executes it.
+// RM starts pmixhost-task (server-glue/tasks/task_program.cc), which finds its program here, by rank, and executes it.
 //
 // The text is a start document (common/start/start_document.h), escaped as common/local/local_text.h tells. Each
 // `app FIRST COUNT` is followed by the lines that belong to it:

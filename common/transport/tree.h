@@ -43,16 +43,6 @@ class Tree {
         HostIndex down = branch(from, to);
         return down == no_host ? parent(from) : down;
     }
-    // The lowest host above both, or one of the two.
-    HostIndex common_ancestor(HostIndex a, HostIndex b) const {
-        while (a != b) {
-            if (a > b)
-                a = parent(a);
-            else
-                b = parent(b);
-        }
-        return a;
-    }
 
   private:
     HostIndex hosts_;

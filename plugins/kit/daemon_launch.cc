@@ -2,6 +2,7 @@
 #include "plugins/kit/daemon_launch.h"
 
 #include "common/base/fd_pair.h"
+#include "common/process/pointers.h"
 #include "plugins/kit/fresh_process.h"
 
 #include <algorithm>
@@ -153,14 +154,11 @@ void become(const Prepared &prepared) {
     give_up(prepared, prepared.cannot_execute.c_str());
 }
 
-std::vector<char *> pointers(const std::vector<std::string> &texts, const std::string *first) {
-    std::vector<char *> list;
-    if (first)
-        list.push_back(const_cast<char *>(first->c_str()));
-    for (const auto &text : texts)
-        list.push_back(const_cast<char *>(text.c_str()));
-    list.push_back(nullptr);
-    return list;
+// The program first.
+std::vector<char *> words_of(const DaemonLaunch &launch) {
+    auto words = pointers_to(launch.arguments);
+    words.insert(words.begin(), const_cast<char *>(launch.path.c_str()));
+    return words;
 }
 
 } // namespace
@@ -173,8 +171,8 @@ Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
         return go ? born.failure() : go.failure();
     Prepared prepared{launch,
                       launch.descriptors,
-                      pointers(launch.arguments, &launch.path),
-                      pointers(launch.environment, nullptr),
+                      words_of(launch),
+                      pointers_to(launch.environment),
                       "cannot execute " + launch.path,
                       go->first.get(),
                       born->second.get()};

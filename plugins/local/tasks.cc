@@ -2,6 +2,7 @@
 #include "plugins/local/tasks.h"
 
 #include "common/base/fd_pair.h"
+#include "common/process/pointers.h"
 #include "common/start/task_spec.h"
 #include "common/text/printable.h"
 #include "plugins/kit/fresh_process.h"
@@ -72,14 +73,6 @@ struct Report {
     give_up(launch, Step::program);
 }
 
-std::vector<char *> pointers(const std::vector<std::string> &strings) {
-    std::vector<char *> list;
-    for (const auto &text : strings)
-        list.push_back(const_cast<char *>(text.c_str()));
-    list.push_back(nullptr);
-    return list;
-}
-
 bool is_program(const std::string &path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
@@ -125,7 +118,7 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment, c
         environment.push_back(fmt::format("{}={}", task_fd_variable, task_words.get()));
     }
     std::string path = find_program(task.argv.front(), environment, cwd);
-    auto argv = pointers(task.argv), envp = pointers(environment);
+    auto argv = pointers_to(task.argv), envp = pointers_to(environment);
     Launch launch{
         path.c_str(),    cwd.c_str(),      argv.data(), envp.data(), task.in.get(), task.out.get(), task.err.get(),
         write_end.get(), task_words.get(), ::getpid(),  {}};

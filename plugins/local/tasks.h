@@ -42,7 +42,6 @@ class Tasks {
     // Signals the process groups of the tasks in `ranks` (empty: of all) that are running.
     void signal(int signal, std::span<const Rank> ranks);
 
-    bool none_running() const { return running_.empty(); }
     std::vector<pid_t> pids() const;
 
     // Calls the events of the tasks that have ended, although the loop has not come to them yet.

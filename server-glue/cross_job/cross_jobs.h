@@ -4,9 +4,9 @@
 
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/modex_messages.h"
+#include "server-glue/cross_job/cross_job_posted.h"
 #include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/cross_job/namespace_asks.h"
-#include "server-glue/cross_job/posted_elsewhere.h"
 #include "server-glue/cross_job/step_fate.h"
 #include "server-glue/sets/step_sets.h"
 #include "server-glue/step/step_context.h"
@@ -45,7 +45,7 @@ class CrossJobs final : public StepService {
     void met(const Signature &signature);
 
     // What processes of other namespaces had posted when they connected.
-    PostedElsewhere &posted() { return posted_; }
+    CrossJobPosted &posted() { return posted_; }
 
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return asks_.next_time(); }
@@ -68,7 +68,7 @@ class CrossJobs final : public StepService {
     StepFate &fate_;
     CrossJobRegistry jobs_;
     NamespaceAsks asks_;
-    PostedElsewhere posted_;
+    CrossJobPosted posted_;
 };
 
 } // namespace pmixhost

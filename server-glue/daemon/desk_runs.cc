@@ -2,6 +2,7 @@
 #include "server-glue/daemon/desk_runs.h"
 
 #include "common/process/descriptor_message.h"
+#include "common/process/pointers.h"
 #include "common/rendezvous/desk_word.h"
 #include "server-glue/gate/desk_channel.h"
 
@@ -52,14 +53,6 @@ std::vector<std::string> environment_of(const AskedBy &by) {
         if (!begins("PATH=") && !begins("PMIX") && !begins("LD_") && !begins("TERM="))
             out.emplace_back(entry);
     }
-    return out;
-}
-
-std::vector<char *> pointers_to(std::vector<std::string> &texts) {
-    std::vector<char *> out;
-    for (auto &each : texts)
-        out.push_back(each.data());
-    out.push_back(nullptr);
     return out;
 }
 

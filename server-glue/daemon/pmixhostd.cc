@@ -8,6 +8,8 @@
 //   pmixhostd --desk JOB DIRECTORY FD
 //                             internal, for the command line: see desk_server.h and serve_desk()
 //   pmixhostd --gate-desk FD  internal, for the gate: see gate_desk.h
+//   pmixhostd --lobby FD BACKEND DIRECTORY
+//                             internal, for desks of the gate: see desk_lobbies.h
 //   pmixhostd --proxy-client      internal, see proxy_client.h
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
 //   pmixhostd --library FILE  can libpmix be started late (decisions/late-library.md), for `pmixhost doctor`

@@ -1,7 +1,8 @@
 // The table of what a backend may have beside its core. A backend's module says which facets the backends of steps
 // have (BackendModule::facets), so that `pmixhost version` can show them without a job; a backend that does not have
 // exactly these is not used (backend_loader.h). What the module itself can do is known by its functions. A new facet is
-// a header here, a function of RmBackend or of BackendModule, and a row.
+// a header in this folder, a function of RmBackend or of BackendModule, a bit and a row here, and a term of one of the
+// two facets_of() (backend_loader.cc).
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include "common/process/descriptor_message.h"
 #include "common/process/exec_stop.h"
 #include "common/process/output_file.h"
+#include "common/process/pointers.h"
 #include "common/start/task_spec.h"
 
 #include <algorithm>
@@ -75,14 +76,6 @@ std::string find_program(const std::string &name, const std::vector<std::string>
         at = end + 1;
     }
     return denied;
-}
-
-std::vector<char *> pointers(std::vector<std::string> &strings) {
-    std::vector<char *> out;
-    for (auto &text : strings)
-        out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
 }
 
 // A directory of a container is not there outside of it: then its prefix goes there. False: it is not in the directory.
@@ -213,7 +206,7 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
             fail(fd, 's', EIO,
                  fmt::format("{} cannot be stopped at its first instruction: {}", file, sent.failure().text));
     }
-    auto argv = pointers(app->argv), envp = pointers(environment);
+    auto argv = pointers_to(app->argv), envp = pointers_to(environment);
     ::execve(file.c_str(), argv.data(), envp.data());
     fail(fd, 'p', errno, fmt::format("cannot execute {}: {}", file, std::strerror(errno)));
 }

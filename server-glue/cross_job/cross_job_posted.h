@@ -13,7 +13,7 @@
 
 namespace pmixhost {
 
-class PostedElsewhere {
+class CrossJobPosted {
   public:
     // Beyond these the oldest go first; what is larger than all of it alone is not kept.
     static constexpr std::size_t max_bytes = 64u << 20;

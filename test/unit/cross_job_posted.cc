@@ -1,5 +1,5 @@
 // What processes of other jobs had posted: used once, gone with a disconnect, and no more than so much of it.
-#include "server-glue/cross_job/posted_elsewhere.h"
+#include "server-glue/cross_job/cross_job_posted.h"
 
 #include "test/unit/check.h"
 
@@ -8,7 +8,7 @@ using namespace pmixhost;
 namespace {
 
 void each_is_used_once(void **) {
-    PostedElsewhere posted;
+    CrossJobPosted posted;
     posted.keep("a", 1, "one");
     posted.keep("a", 1, "newer");
     posted.keep("a", 2, "two");
@@ -21,7 +21,7 @@ void each_is_used_once(void **) {
 }
 
 void a_disconnect_forgets_a_job(void **) {
-    PostedElsewhere posted;
+    CrossJobPosted posted;
     for (const char *nspace : {"a", "b", "c"}) {
         posted.keep(nspace, 0, "first");
         posted.keep(nspace, UINT32_MAX, "last");
@@ -36,20 +36,20 @@ void a_disconnect_forgets_a_job(void **) {
 
 // A task that connects with one job after the other makes its host keep no more than that.
 void no_more_than_so_much(void **) {
-    PostedElsewhere posted;
-    const Bytes large(PostedElsewhere::max_bytes / 4, 'x');
+    CrossJobPosted posted;
+    const Bytes large(CrossJobPosted::max_bytes / 4, 'x');
     for (Rank rank = 0; rank < 9; ++rank)
         posted.keep("a", rank, large);
     assert_int_equal(posted.size(), 4);
     assert_int_equal(posted.bytes(), 4 * large.size());
     assert_false(posted.take("a", 4).has_value()); // the oldest have gone
     assert_true(posted.take("a", 5).has_value());
-    posted.keep("b", 0, Bytes(PostedElsewhere::max_bytes + 1, 'x'));
+    posted.keep("b", 0, Bytes(CrossJobPosted::max_bytes + 1, 'x'));
     assert_false(posted.take("b", 0).has_value());
     assert_int_equal(posted.size(), 3); // nor has anything gone for it
-    for (Rank rank = 0; rank < PostedElsewhere::max_processes; ++rank)
+    for (Rank rank = 0; rank < CrossJobPosted::max_processes; ++rank)
         posted.keep("c", rank, "");
-    assert_int_equal(posted.size(), PostedElsewhere::max_processes);
+    assert_int_equal(posted.size(), CrossJobPosted::max_processes);
     assert_int_equal(posted.bytes(), 0);
 }
 

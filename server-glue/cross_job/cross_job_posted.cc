@@ -1,9 +1,9 @@
-// See posted_elsewhere.h.
-#include "server-glue/cross_job/posted_elsewhere.h"
+// See cross_job_posted.h.
+#include "server-glue/cross_job/cross_job_posted.h"
 
 namespace pmixhost {
 
-void PostedElsewhere::keep(const Bytes &nspace, Rank rank, Bytes data) {
+void CrossJobPosted::keep(const Bytes &nspace, Rank rank, Bytes data) {
     Key key{nspace, rank};
     if (auto old = kept_.find(key); old != kept_.end())
         forget(old);
@@ -16,7 +16,7 @@ void PostedElsewhere::keep(const Bytes &nspace, Rank rank, Bytes data) {
         forget(kept_.find(by_age_.begin()->second));
 }
 
-std::optional<Bytes> PostedElsewhere::take(const Bytes &nspace, Rank rank) {
+std::optional<Bytes> CrossJobPosted::take(const Bytes &nspace, Rank rank) {
     auto found = kept_.find({nspace, rank});
     if (found == kept_.end())
         return std::nullopt;
@@ -27,12 +27,12 @@ std::optional<Bytes> PostedElsewhere::take(const Bytes &nspace, Rank rank) {
     return data;
 }
 
-void PostedElsewhere::forget(const Bytes &nspace) {
+void CrossJobPosted::forget(const Bytes &nspace) {
     for (auto next = kept_.lower_bound({nspace, 0}); next != kept_.end() && next->first.first == nspace;)
         forget(next++);
 }
 
-void PostedElsewhere::forget(std::map<Key, Kept>::iterator place) {
+void CrossJobPosted::forget(std::map<Key, Kept>::iterator place) {
     bytes_ -= place->second.data.size();
     by_age_.erase(place->second.order);
     kept_.erase(place);
