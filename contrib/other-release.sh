@@ -18,8 +18,12 @@ choose_other_release() {
         other=''
         return
     fi
-    install_packages release || { fail "install packages"; return 1; }
     other_cache=/var/cache/pmixhost
+    if [[ ! -d $other_cache/$other ]] && ! install_packages release; then
+        skip "$other: what makes a root file system of it (debootstrap) cannot be installed"
+        other=''
+        return
+    fi
     if [[ ! -d $other_cache ]]; then
         own_cache=$(mktemp -d /var/tmp/pmixhost-check.XXXXXX)
         chmod 755 "$own_cache" # container_tests: ordinary users enter it
@@ -40,9 +44,11 @@ build_and_test_there() {
     PMIXHOST_TURNS=/build/turns check_there --no-sanitizers --unit --each-release --only "$only" >"$work/log/$other-tests.log" 2>&1 || true
 }
 
+# This machine's own file system is there the other release's, for programs in containers (55-containers), which write
+# nothing there.
 check_there() { # OPTION ...
-    "$source/contrib/release" "$other" --cache "$other_cache" --bind "$work/$other:/build" -- \
-        /pmixhost/contrib/check --build /build --unoptimised "$@"
+    "$source/contrib/release" "$other" --cache "$other_cache" --bind "$work/$other:/build" --bind /:/machine -- \
+        env PMIXHOST_OTHER_ROOT=/machine /pmixhost/contrib/check --build /build --unoptimised "$@"
 }
 
 other_release_tests() {

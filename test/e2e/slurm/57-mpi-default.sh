@@ -57,14 +57,7 @@ else
     skip "MPICH's mpiexec and --mpi=pmi2" "there is no MPICH"
 fi
 
-# Slurm reads its configuration again under a step. From 23.11 on its daemons begin anew then, each as another process,
-# which was not tried on the test cluster.
-if [[ $(as_user root srun --version) != *' 22.05'* ]]; then
-    skip "a step goes on while Slurm reads its configuration again" "tried with Slurm 22.05 alone"
-    ok "nothing is left" no_litter 30
-    done_testing
-    exit
-fi
+# Slurm reads its configuration again under a step: from 23.11 on its daemons begin anew then, each as another process.
 (cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user "$TEST_USER" -- srun -N2 -n4 "$clients/barrier" 25 200) \
     >"$test_dir/during" 2>&1 </dev/null &
 step=$!
