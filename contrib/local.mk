@@ -23,6 +23,7 @@ EXTRA_DIST += \
 	test/package/rpm.sh \
 	test/package/run-deb \
 	test/package/run-rpm \
+	test/package/run-tarball \
 	test/package/site.sh
 
 # The units of the gate, for "cp" (contrib/doc/admin.md): where a host has its own, only its administrator knows.

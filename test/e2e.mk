@@ -5,7 +5,7 @@
 E2E_CLIENTS = \
 	test/e2e/clients/debugger test/e2e/clients/indirect test/e2e/clients/initiator \
 	test/bench/bench_events test/bench/bench_fence test/bench/bench_group test/bench/bench_init \
-	test/bench/bench_modex test/bench/bench_spawn test/bench/bench_tool \
+	test/bench/bench_modex test/bench/bench_spawn test/bench/bench_store test/bench/bench_tool \
 	test/e2e/clients/abort test/e2e/clients/again test/e2e/clients/allocate \
 	test/e2e/clients/barrier \
 	test/e2e/clients/cleanup test/e2e/clients/connect test/e2e/clients/control \
@@ -90,6 +90,6 @@ EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/yields.c test/e2e/clients/break_loop.c test/e2e/run-local test/e2e/on-each-release test/e2e/alone \
 	test/e2e/not-yet test/e2e/not-yet.bookworm test/e2e/not-yet.trixie test/e2e/step_secret.sh test/e2e/output_jobs.sh \
 	test/e2e/open_gate.sh test/e2e/remote_gate.sh \
-	test/bench/bench test/bench/debug test/bench/events test/bench/large test/bench/output test/bench/spawn test/bench/stacks test/bench/tools \
+	test/bench/bench test/bench/debug test/bench/events test/bench/large test/bench/output test/bench/spawn test/bench/stacks test/bench/stores test/bench/tools \
 	test/bench/unvisited test/bench/visits \
 	test/coverage-check
