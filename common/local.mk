@@ -42,7 +42,7 @@ common_libcommon_files = \
 	common/start/status_page.h common/start/step_secret.h \
 	common/start/exec_words.h common/start/exec_words.cc common/start/task_output.h common/start/task_output.cc \
 	common/start/starter_command.h common/start/task_spec.h common/start/task_spec.cc \
-	common/process/captured_command.h common/process/captured_command.cc common/process/pointers.h \
+	common/process/captured_command.h common/process/captured_command.cc common/process/exit_code.h common/process/pointers.h \
 	common/process/descriptor_message.h common/process/descriptor_message.cc \
 	common/process/exec_stop.h common/process/exec_stop.cc \
 	common/process/output_file.h common/process/output_file.cc common/process/posix_spawn.h \
@@ -55,7 +55,7 @@ common_libcommon_files = \
 	common/transport/authenticator.h common/transport/authenticator.cc \
 	common/transport/credential.h common/transport/credential.cc \
 	common/transport/invitation.h common/transport/invitation.cc \
-	common/transport/contact.h common/transport/contact.cc \
+	common/transport/contact.h common/transport/contact.cc common/transport/offered_addresses.h \
 	common/transport/frame_tag.h common/transport/frame_tag.cc \
 	common/transport/keep_alive.h common/transport/link.h common/transport/link.cc \
 	common/transport/link_faults.h common/transport/link_faults.cc \

@@ -15,7 +15,7 @@ include test/e2e.mk
 include test/fuzz.mk
 include test/fault.mk
 
-GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
+GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/munge_authenticator test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_texts test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning test/unit/session_watch \
 	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving test/unit/lost_jobs \
@@ -150,6 +150,10 @@ test_unit_log_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_group_upcall_SOURCES = test/unit/group_upcall.cc
 test_unit_group_upcall_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_group_upcall_LDADD = $(GLUE_TEST_LDADD)
+test_unit_munge_authenticator_SOURCES = test/unit/munge_authenticator.cc
+test_unit_munge_authenticator_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_munge_authenticator_LDADD = $(GLUE_TEST_LDADD)
+test_unit_munge_authenticator_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 test_unit_mesh_SOURCES = test/unit/mesh.cc
 test_unit_mesh_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)

@@ -2,6 +2,7 @@
 #include "common/process/captured_command.h"
 
 #include "common/base/unique_fd.h"
+#include "common/process/exit_code.h"
 #include "common/process/pointers.h"
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
@@ -174,7 +175,7 @@ Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, c
         captured.cut = error(read.failure().kind, "{} was ended: {}{}", printable(words[0], 200), read.failure().text,
                              late ? fmt::format(" ({} s)", bounds.patience.count() / 1000) : "");
     }
-    captured.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    captured.code = exit_code_of(status);
     return captured;
 }
 

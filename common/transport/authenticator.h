@@ -20,7 +20,8 @@ class Authenticator {
 };
 
 // Credentials of munge, encrypted, that only `uid` can decode; a credential is accepted once (munge
-// keeps the replay cache) and only from `uid`. munged is asked in a thread of its own.
+// keeps the replay cache) and only from `uid`. munged is asked in a thread of its own, about a proof for some
+// seconds where it does not run.
 std::unique_ptr<Authenticator> make_munge_authenticator(EventLoop &loop, uid_t uid);
 
 // Where the daemons got a common secret at their start: a proof is the statement, encrypted and authenticated with a

@@ -1,6 +1,8 @@
 // See contact.h.
 #include "common/transport/contact.h"
 
+#include "common/transport/offered_addresses.h"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -50,17 +52,15 @@ Result<std::vector<Bytes>> own_addresses(const std::vector<std::string> &interfa
             (is_loopback ? loopback : v6).push_back(text);
         }
     }
-    v4.insert(v4.end(), v6.begin(), v6.end());
-    if (v4.empty())
+    if (v4.empty() && v6.empty())
         v4 = loopback;
-    if (v4.size() > max_addresses)
-        v4.resize(max_addresses);
-    if (v4.empty())
+    auto offered = offered_addresses(std::move(v4), std::move(v6), max_addresses);
+    if (offered.empty())
         return error(ErrorKind::not_found,
                      "no network interface with an address{}; see transport.interfaces in "
                      "pmixhost.conf",
                      interfaces.empty() ? "" : " among those configured");
-    return v4;
+    return offered;
 }
 
 } // namespace pmixhost

@@ -2,6 +2,7 @@
 #include "plugins/kit/starter_listener.h"
 
 #include "common/base/poll_time.h"
+#include "common/transport/offered_addresses.h"
 #include <algorithm>
 #include <cerrno>
 
@@ -73,14 +74,9 @@ std::vector<std::string> own_addresses() {
         }
     }
     freeifaddrs(list);
-    // The hosts may have one family alone, however many bridges this one has of the other.
-    v4.resize(std::min(v4.size(), max_addresses - std::min(v6.size(), max_addresses / 4)));
-    v4.insert(v4.end(), v6.begin(), v6.end());
-    if (v4.empty())
+    if (v4.empty() && v6.empty())
         v4 = std::move(loopback);
-    if (v4.size() > max_addresses)
-        v4.resize(max_addresses);
-    return v4;
+    return offered_addresses(std::move(v4), std::move(v6), max_addresses);
 }
 
 } // namespace

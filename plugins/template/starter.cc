@@ -4,6 +4,7 @@
 // host's task door just before its exec. The exit code is the one that a daemon names, else the first of a task that
 // is not 0.
 #include "common/base/fd_pair.h"
+#include "common/process/exit_code.h"
 #include "common/start/step_secret.h"
 #include "plugins/kit/daemon_start.h"
 #include "plugins/kit/door_client.h"
@@ -143,7 +144,7 @@ int run(std::size_t hosts, Rank tasks_of_each, char **program) {
             int status = 0;
             ::waitpid(pid, &status, 0);
             if (code == 0 && status != 0)
-                code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+                code = exit_code_of(status);
         }
     }
     std::filesystem::remove_all(job.directory);

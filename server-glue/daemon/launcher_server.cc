@@ -1,6 +1,7 @@
 // See launcher_server.h.
 #include "server-glue/daemon/launcher_server.h"
 #include "common/job/rank_runs.h"
+#include "common/process/exit_code.h"
 #include "common/text/printable.h"
 #include "server-glue/spawn/place_wish.h"
 #include "server-glue/spawn/plan_spawn.h"
@@ -37,11 +38,6 @@ int spawn_status_of(ErrorKind kind) {
     default:
         return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }
-}
-
-// As a shell has it.
-int exit_code_of(int wait_status) {
-    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
 std::string line_of(const std::string &text) {

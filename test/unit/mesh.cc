@@ -2,6 +2,7 @@
 // farewell and loss, and what a stranger gets.
 #include "common/transport/mesh.h"
 
+#include "common/transport/offered_addresses.h"
 #include "common/wire/wire_version.h"
 
 #include <arpa/inet.h>
@@ -615,6 +616,17 @@ void connections_that_are_being_made_are_counted(void **) {
     assert_int_equal(w[0].dialing(), 0);
 }
 
+void each_family_of_addresses_is_offered(void **) {
+    const std::vector<std::string> many(20, "192.0.2.1"), two{"2001:db8::1", "2001:db8::2"};
+    auto offered = offered_addresses(many, two, 16);
+    assert_int_equal(offered.size(), 16);
+    assert_string_equal(offered.front().c_str(), "192.0.2.1");
+    assert_string_equal(offered.back().c_str(), "2001:db8::2");
+    assert_int_equal(offered_addresses({"192.0.2.1"}, std::vector<std::string>(20, "2001:db8::1"), 16).size(), 16);
+    assert_int_equal(offered_addresses(many, {}, 16).size(), 16);
+    assert_int_equal(offered_addresses({}, {}, 16).size(), 0);
+}
+
 } // namespace
 
 int main() {
@@ -624,6 +636,7 @@ int main() {
     setrlimit(RLIMIT_NOFILE, &files);
     const CMUnitTest tests[] = {
         cmocka_unit_test(connections_that_are_being_made_are_counted),
+        cmocka_unit_test(each_family_of_addresses_is_offered),
         cmocka_unit_test(messages_arrive_in_order),
         cmocka_unit_test(both_may_dial_at_once),
         cmocka_unit_test(large_messages_pass_whole),

@@ -1,6 +1,7 @@
 // `pmixhost with JOB -- TOOL ...`: runs any PMIx tool so that it finds exactly that job. Tools look for names of files
 // that may be the beginning of several (common/rendezvous/rendezvous_files.h); in a directory with the files of one
 // server there is no doubt.
+#include "common/process/exit_code.h"
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
 #include "tools/terminal/terminal.h"
@@ -77,7 +78,7 @@ int run(char *const words[], char *const environment[]) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return exit_code_of(status);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // See debug_link.h.
 #include "tools/debug/debug_link.h"
 
+#include "common/process/exit_code.h"
 #include "common/text/printable.h"
 #include "tools/stacks/read_stacks.h"
 
@@ -180,7 +181,7 @@ int DebugLink::exit_code() {
             ;
     }
     pid_ = -1;
-    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    code_ = exit_code_of(status);
     return code_;
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/base/fd_pair.h"
 #include "common/job/debug_stops.h"
+#include "common/process/exit_code.h"
 #include "common/start/spawn_channel.h"
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
@@ -111,7 +112,7 @@ bool DebuggedLaunch::reap() {
     if (found == 0 || (found < 0 && errno == EINTR))
         return false;
     pid_ = -1;
-    code_ = found > 0 && WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    code_ = found > 0 ? exit_code_of(status) : 0;
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/base/no_room.h"
 #include "common/transport/secret_box.h"
+#include "plugins/kit/starter_frame.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -29,13 +30,6 @@ constexpr auto visit_limit = 5s;
 constexpr std::size_t header_size = 8;
 constexpr int max_swept = 1024;
 constexpr std::string_view unfinished = "new.";
-
-std::uint32_t get_u32(std::string_view bytes) {
-    std::uint32_t value = 0;
-    for (int i = 0; i < 4; ++i)
-        value = value << 8 | static_cast<unsigned char>(bytes[i]);
-    return value;
-}
 
 sockaddr_un address_of(const std::string &path) {
     sockaddr_un address{};
@@ -244,8 +238,8 @@ void ContactSocket::accept() {
         v->bytes.append(buffer, static_cast<std::size_t>(n));
         if (v->bytes.size() < header_size)
             return;
-        uid_t sender = get_u32(v->bytes);
-        std::size_t size = get_u32(std::string_view(v->bytes).substr(4));
+        uid_t sender = kit::get_u32(v->bytes);
+        std::size_t size = kit::get_u32(std::string_view(v->bytes).substr(4));
         if ((sender != 0 && sender != geteuid()) || size > max_contact) {
             if (auto missed = garbled_.admit(loop_.now()))
                 log_.warning("a contact message of {} bytes from uid {}, brought by process {}, was dropped{}", size,
