@@ -261,12 +261,13 @@ void LaunchListener::invite(const std::string &invitation) {
             parts_.complain(started.failure().text);
         }
     }
-    if (!launcher_)
+    constexpr std::size_t most_unwritten = 1u << 20; // by a launcher that stands still
+    if (!launcher_ || unwritten_.size() > most_unwritten)
         return;
     std::string bytes;
     put_length(bytes, invitation.size());
     bytes += invitation;
-    write_channel(bytes.data(), bytes.size());
+    write_channel(bytes);
 }
 
 // Once: the others of the step offer nothing else. Tools are no part of the job, which goes on without them.
@@ -296,21 +297,24 @@ void LaunchListener::tools_are_there() {
         parts_.complain(heard.failure().text);
 }
 
-// The launcher reads all the time; one that does not for long is not waited for.
-void LaunchListener::write_channel(const char *data, std::size_t size) {
-    while (size > 0 && launcher_) {
-        ssize_t n = ::send(launcher_->channel.get(), data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN) {
-            pollfd poll_fd{launcher_->channel.get(), POLLOUT, 0};
-            if (::poll(&poll_fd, 1, 2000) == 1)
-                continue;
+// Whole frames alone, or the launcher would take the middle of one for its beginning. It reads all the time; for
+// one that does not for long, what has no room is kept until there is something else to write.
+void LaunchListener::write_channel(std::string_view frame) {
+    unwritten_ += frame;
+    const auto until = Clock::now() + parts_.launcher_patience;
+    while (!unwritten_.empty() && launcher_) {
+        ssize_t n = ::send(launcher_->channel.get(), unwritten_.data(), unwritten_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) {
+            unwritten_.erase(0, static_cast<std::size_t>(n));
+        } else if (n < 0 && errno == EAGAIN) {
+            auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+            if (left.count() <= 0)
+                return;
+            pollfd room{launcher_->channel.get(), POLLOUT, 0};
+            (void)::poll(&room, 1, static_cast<int>(left.count()));
+        } else if (n == 0 || errno != EINTR) {
+            unwritten_.clear(); // it has gone
         }
-        if (n <= 0)
-            return;
-        data += n;
-        size -= static_cast<std::size_t>(n);
     }
 }
 
@@ -323,19 +327,27 @@ void LaunchListener::launcher_ended() {
     while (waitpid(launcher_->pid, &status, 0) < 0 && errno == EINTR) {
     }
     launcher_.reset();
+    unwritten_.clear();
 }
 
 void LaunchListener::wait_for_launcher() {
     if (!launcher_)
         return;
     if (report_ || parts_.ends_children) {
-        const char end[4] = {0, 0, 0, 0};
-        write_channel(end, sizeof end);
+        std::string end;
+        put_length(end, 0);
+        write_channel(end);
     }
-    ::shutdown(launcher_->channel.get(), SHUT_WR);
     while (launcher_) {
-        pollfd poll_fd{launcher_->channel.get(), POLLIN, 0};
-        if (::poll(&poll_fd, 1, -1) > 0)
+        const bool all_written = unwritten_.empty();
+        if (all_written)
+            ::shutdown(launcher_->channel.get(), SHUT_WR);
+        pollfd waits{launcher_->channel.get(), static_cast<short>(all_written ? POLLIN : POLLIN | POLLOUT), 0};
+        if (::poll(&waits, 1, -1) <= 0)
+            continue;
+        if ((waits.revents & POLLOUT) != 0)
+            write_channel({});
+        if ((waits.revents & ~POLLOUT) != 0)
             launcher_ended();
     }
 }

@@ -47,8 +47,9 @@ class LaunchListener {
         bool on_a_host_of_jobs = false; // as ToolDoor::open() says
         UniqueFd spawn_channel;         // empty unless this starter was run for PMIx_Spawn
         std::size_t hosts = 0;          // that have to say `launched` before it is told
-        std::function<void(const std::string &)> complain;             // to the user
-        std::chrono::milliseconds patience = std::chrono::seconds(10); // with a stranger
+        std::function<void(const std::string &)> complain;                     // to the user
+        std::chrono::milliseconds patience = std::chrono::seconds(10);         // with a stranger
+        std::chrono::milliseconds launcher_patience = std::chrono::seconds(2); // with one that does not read
     };
     LaunchListener(StarterListener listener, Parts parts);
     ~LaunchListener();
@@ -77,7 +78,7 @@ class LaunchListener {
     bool take(const std::string &frame);
     void say_first_runs();
     void invite(const std::string &invitation);
-    void write_channel(const char *data, std::size_t size);
+    void write_channel(std::string_view frame); // none: of what is unwritten
     void launcher_ended();
     void end_holder();
     void let_tools_come(const std::string &offer);
@@ -96,6 +97,7 @@ class LaunchListener {
     Clock::time_point accept_again_{}; // no descriptor was free
     std::optional<ExitReport> report_;
     std::optional<LauncherProcess> launcher_;
+    std::string unwritten_; // to its channel
     bool launcher_failed_ = false;
     std::optional<ToolDoor> tools_;
     std::set<std::string> notes_; // those that were shown

@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <thread>
 
 #include "test/unit/check.h"
 
@@ -292,6 +293,9 @@ struct Fixture {
         int pair[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         launcher_end.reset(pair[1]);
+        int small = 1; // as little as there can be
+        assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+        parts.launcher_patience = 20ms;
         parts.start_launcher = [this, fd = pair[0]]() -> Result<LauncherProcess> {
             ++launchers; // read after the thread's end
             pid_t pid = fork();
@@ -333,6 +337,30 @@ void the_first_start_is_told_once(void **) {
     f.say(StarterMessage::Kind::launched, -190, "n1: no such program");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched -190 n1: no such program");
     assert_false(f.listener->finish(1s).has_value());
+}
+
+// Else it would take the middle of an invitation for the beginning of another one.
+void a_launcher_that_stands_still_gets_whole_invitations(void **) {
+    Fixture f;
+    f.listener->begin();
+    std::string all;
+    for (char each : {'a', 'b', 'c'}) {
+        std::string invitation(3000, each);
+        f.say(StarterMessage::Kind::invitation, 0, invitation);
+        all += std::string("\0\0\x0b\xb8", 4) + invitation;
+    }
+    f.say(StarterMessage::Kind::started, 0, "");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "started "); // it has heard all of that
+    std::string read;
+    std::thread launcher([&] {
+        char bytes[4096];
+        for (ssize_t n; (n = ::recv(f.launcher_end.get(), bytes, sizeof bytes, 0)) > 0;)
+            read.append(bytes, static_cast<std::size_t>(n));
+        f.launcher_end.reset();
+    });
+    assert_false(f.listener->finish(1s).has_value());
+    launcher.join();
+    assert_true(read == all);
 }
 
 void a_failure_of_one_host_is_told_at_once(void **) {
@@ -574,6 +602,7 @@ int main() {
         cmocka_unit_test(sruns_words_have_a_meaning),
         cmocka_unit_test(a_launch_is_told_when_all_hosts_have),
         cmocka_unit_test(the_first_start_is_told_once),
+        cmocka_unit_test(a_launcher_that_stands_still_gets_whole_invitations),
         cmocka_unit_test(a_failure_of_one_host_is_told_at_once),
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),
