@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <pmix_common.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -19,7 +20,7 @@ SessionRelay::SessionRelay(SessionPeers &peers)
                [this](std::function<void(TimePoint, CalledSteps)> done) { peers_.call_others(std::move(done)); }}) {}
 
 void SessionRelay::take_messages(SessionMessages &messages) {
-    relays<wire::ModexRequest, wire::ModexReply>(messages, {});
+    relays<wire::ModexRequest, wire::ModexReply>(messages, {.is_asked_again = true});
     relays<wire::NamespaceRequest, wire::NamespaceReply>(messages, {});
     relays<wire::JobTableRequest, wire::JobTableReply>(messages, {.gathers = true});
     relays<wire::JobEndRequest, wire::JobEndReply>(messages, {.waits_for_people = true, .ends = true});
@@ -72,6 +73,8 @@ template <typename Request> void SessionRelay::put(Question question, const Kind
         return refuse(question, PMIX_ERR_LOST_CONNECTION);
     if (questions_.size() >= max_relayed)
         return refuse(question, PMIX_ERR_OUT_OF_RESOURCE);
+    if (kind.is_asked_again)
+        question.again = [this, kind, message](Question once_more) { put(std::move(once_more), kind, message); };
     message.id = next_id_++;
     // Any host knows the way, and so the load is spread.
     question.asked_host = kind.gathers ? hosts.front() : hosts[message.id % hosts.size()];
@@ -117,7 +120,7 @@ void SessionRelay::on_time(TimePoint now) {
     }
 }
 
-template <typename Gone> void SessionRelay::on_gone(Gone gone) {
+template <typename Gone> void SessionRelay::on_gone(Gone gone, bool others_are_there) {
     std::vector<Question> lost;
     for (auto next = questions_.begin(); next != questions_.end();) {
         auto at = next++;
@@ -130,16 +133,21 @@ template <typename Gone> void SessionRelay::on_gone(Gone gone) {
         until_.erase({question.until, at->first});
         questions_.erase(at);
     }
-    for (const auto &question : lost)
-        refuse(question, PMIX_ERR_LOST_CONNECTION);
+    for (auto &question : lost) {
+        auto again = std::exchange(question.again, nullptr);
+        if (again && others_are_there)
+            again(std::move(question)); // which refuses it where none is left
+        else
+            refuse(question, PMIX_ERR_LOST_CONNECTION);
+    }
 }
 
 void SessionRelay::on_host_gone(TimePoint, const SessionMember &member, bool) {
-    on_gone([&](StepId step, HostIndex host) { return step == member.step && host == member.host; });
+    on_gone([&](StepId step, HostIndex host) { return step == member.step && host == member.host; }, true);
 }
 
 void SessionRelay::on_step_gone(TimePoint, StepId gone, const Bytes &) {
-    on_gone([gone](StepId step, HostIndex) { return step == gone; });
+    on_gone([gone](StepId step, HostIndex) { return step == gone; }, false);
 }
 
 } // namespace pmixhost

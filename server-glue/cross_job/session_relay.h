@@ -35,6 +35,7 @@ class SessionRelay final : public SessionService {
         bool waits_for_people = false; // its answer may take any time
         bool gathers = false;          // asked of the same host each time, which gathers the answer once
         bool ends = false;             // an end: a step that is out of reach is not one that is over
+        bool is_asked_again = false;   // of another host, where the asked one goes without an answer
     };
     struct Question {
         std::uint8_t reply_type;
@@ -45,14 +46,15 @@ class SessionRelay final : public SessionService {
         StepId asked;
         HostIndex asked_host;
         TimePoint until;
+        std::function<void(Question)> again{}; // puts it to another host
     };
     template <typename Request, typename Reply> void relays(SessionMessages &messages, Kind kind);
     template <typename Request> void find(TimePoint now, Question question, Kind kind, Request message);
     template <typename Request> void put(Question question, const Kind &kind, Request message);
     template <typename Reply> void bring_back(StepId from, Reply message);
     void refuse(const Question &question, std::int32_t status);
-    // Those that were asked of whom is gone are answered, and those of askers who are gone forgotten.
-    template <typename Gone> void on_gone(Gone gone);
+    // Those that were asked of whom is gone are asked again or answered, and those of askers who are gone forgotten.
+    template <typename Gone> void on_gone(Gone gone, bool others_are_there);
 
     SessionPeers &peers_;
     StepFinder finder_;

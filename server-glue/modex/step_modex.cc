@@ -67,6 +67,8 @@ void StepModex::read_posted(ModexAsk request, TimePoint deadline, ModexKey key) 
 
 // Another namespace asks for what one of ours has posted; perhaps on another host.
 void StepModex::on_cross_job_request(const wire::ModexRequest &message) {
+    if (context_.ending)
+        return; // the session asks another host, which knows who has what was posted here
     TimePoint now = context_.now();
     HostIndex host = context_.step.map.host_of(message.rank);
     if (message.nspace != context_.step.nspace || host == no_host || host == context_.self())

@@ -128,8 +128,13 @@ void who_has_gone_is_not_waited_for(void **) {
     HostIndex asked = session.sent.back().host;
     session.host_goes(session.relay, 2, (asked + 1) % 3);
     assert_int_equal(session.sent.size(), 1);
+    // Another one of its hosts knows as much; until none is left.
     session.host_goes(session.relay, 2, asked);
+    assert_int_equal(session.last<wire::ModexRequest>().rank, 7);
+    assert_int_equal(session.sent.back().host, (asked + 2) % 3);
+    session.host_goes(session.relay, 2, (asked + 2) % 3);
     assert_int_equal(session.refused(1), PMIX_ERR_LOST_CONNECTION);
+    session.connected[2] = {"b", {0, 1, 2}};
     session.asks(2, "b");
     session.relay.on_step_gone(session.now, 2, "b"); // all at once
     assert_int_equal(session.refused(2), PMIX_ERR_LOST_CONNECTION);
