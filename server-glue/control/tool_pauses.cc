@@ -24,9 +24,16 @@ std::optional<ToolPauses::Resume> ToolPauses::note(const Process &caller, bool i
 
 void ToolPauses::went_on(const Resume &resume) {
     if (resume.targets.empty())
-        std::erase_if(paused_, [&](const Paused &each) { return each.asked <= resume.asked; });
+        std::erase_if(paused_, [&](Paused &each) { return each.goes_on(resume.asked); });
     for (const Process &target : resume.targets)
         go_on(target, resume.asked);
+}
+
+bool ToolPauses::Paused::goes_on(std::uint64_t until) {
+    if (whole)
+        return asked <= until;
+    std::erase_if(ranks, [until](const auto &rank) { return rank.second <= until; });
+    return ranks.empty();
 }
 
 void ToolPauses::pause(const Process &tool, const Process &target) {
@@ -36,25 +43,27 @@ void ToolPauses::pause(const Process &tool, const Process &target) {
     if (found == paused_.end()) {
         if (paused_.size() == most_jobs)
             paused_.pop_front();
-        paused_.push_back({tool, target.nspace, false, {}, 0});
+        paused_.push_back({tool, target.nspace, false, 0, {}});
         found = std::prev(paused_.end());
     }
-    found->asked = asked_;
     if (!target.wildcard && !found->whole)
-        found->ranks.insert(target.rank);
-    if (target.wildcard || found->ranks.size() > most_ranks) {
+        found->ranks[target.rank] = asked_;
+    if (found->whole || target.wildcard || found->ranks.size() > most_ranks) {
         found->whole = true;
+        found->asked = asked_;
         found->ranks.clear();
     }
 }
 
 void ToolPauses::go_on(const Process &target, std::uint64_t asked) {
     std::erase_if(paused_, [&](Paused &each) {
-        if (each.nspace != target.nspace || each.asked > asked)
+        if (each.nspace != target.nspace)
             return false;
-        if (!target.wildcard)
-            each.ranks.erase(target.rank);
-        return target.wildcard || (!each.whole && each.ranks.empty());
+        if (target.wildcard)
+            return each.goes_on(asked);
+        if (auto rank = each.ranks.find(target.rank); rank != each.ranks.end() && rank->second <= asked)
+            each.ranks.erase(rank);
+        return !each.whole && each.ranks.empty();
     });
 }
 
@@ -78,13 +87,13 @@ std::vector<Process> ToolPauses::take(const Process &tool, const Bytes &nspace) 
             continue;
         if (other.whole)
             return {};
-        for (Rank rank : other.ranks)
+        for (const auto &[rank, asked] : other.ranks)
             own.ranks.erase(rank);
     }
     if (own.whole)
         return {{nspace, 0, true}};
     std::vector<Process> taken;
-    for (Rank rank : own.ranks)
+    for (const auto &[rank, asked] : own.ranks)
         taken.push_back({nspace, rank, false});
     return taken;
 }

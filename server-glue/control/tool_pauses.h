@@ -6,8 +6,8 @@
 #include "server-glue/core/signature.h"
 
 #include <deque>
+#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace pmixhost {
@@ -43,8 +43,9 @@ class ToolPauses {
         Process tool;
         Bytes nspace;
         bool whole = false;
-        std::set<Rank> ranks;
-        std::uint64_t asked = 0; // when, for the last time
+        std::uint64_t asked = 0; // when, where it is the whole
+        std::map<Rank, std::uint64_t> ranks;
+        bool goes_on(std::uint64_t until); // what was paused until then does; true: nothing is left
     };
     void pause(const Process &tool, const Process &target);
     void go_on(const Process &target, std::uint64_t asked);

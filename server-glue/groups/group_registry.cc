@@ -10,7 +10,12 @@ bool GroupRegistry::is_taken(const Group &group) const {
     const Group *old = find(group.name);
     if (!old || !group.leader)
         return false;
-    return !old->leader || !old->members.contains(group.leader->nspace, group.leader->rank);
+    auto is_leader = [&](const std::optional<Process> &one) {
+        return one && one->nspace == group.leader->nspace && one->rank == group.leader->rank;
+    };
+    // A leader need not be a member of the group that it builds.
+    return !is_leader(old->leader) &&
+           (!old->leader || !old->members.contains(group.leader->nspace, group.leader->rank));
 }
 
 bool GroupRegistry::add(Group group) {

@@ -21,7 +21,10 @@ StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &j
                        StepConnect &connect, LibraryEvents &to_library)
     : StepService(context.services), context_(context), groups_(groups), jobs_(jobs), collectives_(collectives),
       connect_(connect), to_library_(to_library), context_ids_(context.step.number, context.self()) {
-    collectives.set_part_of_the_dead([this](const Signature &signature) { return wire::encode(part_of(signature)); });
+    collectives.set_part_of_the_dead([this](const Signature &signature) {
+        groups_.remove(signature.group); // the others build another one of that name, which nobody here will know
+        return wire::encode(part_of(signature));
+    });
     collectives.set_tolerance_of([this](const Bytes &name) {
         const Group *known = groups_.find(name);
         return known ? std::optional(known->tolerant) : std::nullopt;

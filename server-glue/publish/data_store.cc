@@ -10,8 +10,8 @@ namespace pmixhost {
 
 // What an entry costs beside its bytes.
 static constexpr std::uint64_t entry_overhead = 128;
-// Of a key that is waited for: it is kept with who waits and on a shelf of each circle but that of the lists, and
-// what a shelves take beside the key is about so much, and more where nobody else waits on them.
+// Of a key that is waited for: it is kept with who waits and on a shelf of each circle but that of the lists. What
+// these shelves take beside the key is about so much, and more where nobody else waits on them.
 static constexpr std::uint64_t copies_waited_for = std::size(range_widths), key_overhead = 512;
 
 // `sharing`: entries that have the same list.

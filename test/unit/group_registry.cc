@@ -57,6 +57,9 @@ void an_invitation_takes_no_name(void **) {
     assert_true(registry.add({"green", {one("a", 5)}, std::nullopt, false})); // by a collective
     assert_true(registry.remove("green"));
     assert_true(registry.add(invited));
+    for (Rank last : {2u, 3u}) // who builds it is no member
+        assert_true(registry.add({"grey", {one("a", 1), one("a", last)}, std::nullopt, false, false, one("a", 0)}));
+    assert_true(registry.find("grey")->members.contains("a", 3));
 }
 
 void of_a_process(void **) {

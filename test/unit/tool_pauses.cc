@@ -95,6 +95,11 @@ void what_is_let_go_on_has_to_be_done(void **) {
     pauses.went_on(*resume);
     assert_string_equal(taken(pauses, tool).c_str(), "");
     assert_string_equal(taken(pauses, other).c_str(), "job 2;"); // was paused after that
+    pauses.note(tool, true, {one(1)}, {SIGSTOP});
+    resume = pauses.note(tool, true, {one(1)}, {SIGCONT});
+    pauses.note(tool, true, {one(2)}, {SIGSTOP});
+    pauses.went_on(*resume);
+    assert_string_equal(taken(pauses, tool).c_str(), "job 2;");
     pauses.note(tool, true, {all, one(1), {"another", 0, true}}, {SIGSTOP});
     let_go_on(pauses, other, true, {}); // everybody
     assert_false(pauses.any());
