@@ -119,6 +119,8 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
             forwarded &= channels_of_it.value_or(0);
             return channels_of_it.has_value();
         });
+        if (!ask.of_child && ask.by_tool == false) // a process has what its own job writes in other ways
+            return PMIX_ERR_NOT_SUPPORTED;
         if (auto verdict = (ask.of_child ? gate->of_children : gate->verdict).load(); verdict != PMIX_SUCCESS)
             return verdict;
         // Of a child what is forwarded comes to whoever spawned it, however much is pulled.
