@@ -274,6 +274,8 @@ void DebuggerProcess::debugger_gone() {
 // What it has paused, and whom its daemons may have left standing: they end with it, unless they were asked to go on,
 // and then it is their business. In a job that has gone on nobody notices a release.
 void DebuggerProcess::let_job_go_on() {
+    if (!tool_)
+        return; // not_reached() ends what is held then
     for (const auto &paused : held_.take_paused())
         control(paused, PMIX_JOB_CTRL_RESUME);
     for (const auto &daemons : held_.take_daemons())
@@ -353,10 +355,15 @@ DebuggerServer::Reply DebuggerProcess::noting_who_goes_on(const Call &call, Debu
     auto is_success = [](const Answer &answer) {
         return answer.status == PMIX_SUCCESS || answer.status == PMIX_OPERATION_SUCCEEDED;
     };
+    auto is_refused = [](const Answer &answer) {
+        constexpr pmix_status_t refused[] = {PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND, PMIX_ERR_BAD_PARAM,
+                                             PMIX_ERR_NOT_SUPPORTED};
+        return std::find(std::begin(refused), std::end(refused), answer.status) != std::end(refused);
+    };
     if (auto second = unpack_info(call.kind == CallKind::control ? call.second : Packed())) {
         if (auto signals = stops_and_goes((*second)->data(), (*second)->size()); !signals.empty())
-            note = [this, is_success, signals, processes = targets_of(call)](const Answer &answer) {
-                if (is_success(answer) || signals.back() == SIGSTOP)
+            note = [this, is_success, is_refused, signals, processes = targets_of(call)](const Answer &answer) {
+                if (is_success(answer) || (signals.back() == SIGSTOP && !is_refused(answer)))
                     held_.signalled(processes, signals, nspace_);
             };
     }

@@ -106,7 +106,8 @@ void StepSpawn::spawn(SpawnAsk ask) {
     ask.request.lives_on = context_.live_on ? 1 : 0;
     if (std::string base = directory_of(ask.caller, context_); base.starts_with('/'))
         place_directories(ask.request, base);
-    const std::size_t jobs = has_two_jobs(ask.request) ? 2 : 1, others = children_.running.size() + starting_.count();
+    const std::size_t jobs = has_two_jobs(ask.request) ? 2 : 1,
+                      others = children_.running.size() - learnt_ + starting_.count();
     if (context_.step.is_lobby && others + jobs > most_of_lobby) {
         places_.note_refusal(fmt::format("{} jobs of this tool run or are being started, and a tool has {} at most; "
                                          "next: wait for an end",
@@ -191,15 +192,15 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     if (is_here && (!goes_on || stands || target)) {
         ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes()};
         child.goes_on = goes_on && !target;
-        // Daemons that go on without their tool are none of its children. But what it has paused beside them it lets go
-        // of, as that of daemons that have ended, under a name that no job has.
         const bool outlive = goes_on && target;
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
         reply = {[this, outlive, child = std::move(child), waiting](pmix_status_t status, const std::string &nspace) {
                      ToolChildren::Child running = child;
-                     running.has_ended = outlive || children_.ended.contains(nspace);
-                     if (status == PMIX_SUCCESS && (!running.has_ended || !running.debugged.empty()))
-                         of_tools_.runs(outlive ? nspace + " (its debugger)" : nspace, std::move(running));
+                     running.has_ended = children_.ended.contains(nspace);
+                     if (status == PMIX_SUCCESS && outlive)
+                         of_tools_.outlived_by(nspace, std::move(running));
+                     else if (status == PMIX_SUCCESS && (!running.has_ended || !running.debugged.empty()))
+                         of_tools_.runs(nspace, std::move(running));
                      (*waiting)(status, nspace);
                  },
                  PMIX_ERROR, std::string()};
@@ -314,7 +315,11 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
         spawn_.on_reply(std::move(message));
         return jobs_.learn_child(info, [] {});
     }
-    jobs_.learn_child(info, [this, message = std::move(message)]() mutable { spawn_.on_reply(std::move(message)); });
+    ++learnt_;
+    jobs_.learn_child(info, [this, message = std::move(message)]() mutable {
+        --learnt_;
+        spawn_.on_reply(std::move(message));
+    });
 }
 
 // The end of a job that has failed names who failed first, which its own hosts tell.

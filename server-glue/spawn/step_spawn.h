@@ -81,6 +81,7 @@ class StepSpawn final : public StepService {
     std::map<Bytes, bool> told_ends_;       // jobs that run and whose end was asked for; true: a bad one alone
     TimePoint next_look_{};
     StartingJobs starting_;
+    std::size_t learnt_ = 0; // of them, those that run already, and are made known to libpmix before the answer
     SpawnService spawn_;
 };
 

@@ -20,6 +20,12 @@ void ToolChildren::runs(const Bytes &nspace, Child child) {
         ended(nspace);
 }
 
+// As those of daemons that have ended, under a name that no job has.
+void ToolChildren::outlived_by(const Bytes &daemons, Child child) {
+    child.has_ended = true;
+    runs(daemons + " (its debugger)", std::move(child));
+}
+
 void ToolChildren::ended(const Bytes &nspace) {
     auto child = children_.find(nspace);
     if (child == children_.end())

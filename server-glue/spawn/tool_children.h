@@ -36,6 +36,9 @@ class ToolChildren final : public StepService {
     };
     // That job of a tool runs, or debugger daemons have ended so soon.
     void runs(const Bytes &nspace, Child child);
+    // Debugger daemons that go on without their tool, and so are none of its jobs: when it goes, it still lets go
+    // of what it has paused of the job beside which they are.
+    void outlived_by(const Bytes &daemons, Child child);
     void ended(const Bytes &nspace);
     // Is that one of these?
     bool has(const Bytes &nspace) const { return children_.contains(nspace); }

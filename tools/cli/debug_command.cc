@@ -100,8 +100,7 @@ int end_rest(const std::string &nspace) {
     auto rest = running_target(nspace, {}, 10);
     if (rest)
         return kill_command({nspace});
-    ErrorKind kind = rest.failure().kind;
-    if (kind != ErrorKind::denied && kind != ErrorKind::timeout)
+    if (rest.failure().kind == ErrorKind::not_found)
         return exit_ok;
     return debug_failure(exit_failure, fmt::format("what was not debugged of job {} may still run: {}",
                                                    printable(nspace), rest.failure().text));
@@ -238,7 +237,9 @@ int debug_command(const Words &words) {
         if (!command.empty())
             return debug_failure(exit_usage, "--dap: what is debugged is what the editor says; next: without " +
                                                  printable(command[0], 100));
-        return serve_dap(STDIN_FILENO, STDOUT_FILENO) ? exit_ok : exit_failure;
+        return serve_dap(STDIN_FILENO, STDOUT_FILENO, [](const auto &nspace) { (void)end_rest(nspace); })
+                   ? exit_ok
+                   : exit_failure;
     }
     if (attaches != command.empty())
         return debug_failure(exit_usage,

@@ -86,14 +86,15 @@ class CaughtStream {
 
 class DapServer {
   public:
-    DapServer(int in, UniqueFd out, CaughtStream caught_out, CaughtStream caught_err)
+    using EndRest = std::function<void(const std::string &nspace)>;
+    DapServer(int in, UniqueFd out, CaughtStream caught_out, CaughtStream caught_err, const EndRest &end_rest)
         : in_(in), out_(std::move(out)), caught_out_(std::move(caught_out)), caught_err_(std::move(caught_err)),
-          session_({[this](const nlohmann::json &message) { write(message); },
-                    [this](const ToHost &message) {
-                        if (link_)
-                            (void)link_->say(message);
-                    },
-                    [this](const PromptInput &input) { return give(input); }}) {}
+          end_rest_(end_rest), session_({[this](const nlohmann::json &message) { write(message); },
+                                         [this](const ToHost &message) {
+                                             if (link_)
+                                                 (void)link_->say(message);
+                                         },
+                                         [this](const PromptInput &input) { return give(input); }}) {}
 
     // What was wrong with what the client said.
     Result<void> run() {
@@ -220,6 +221,8 @@ class DapServer {
         if (!link)
             return link.failure();
         link_.emplace(std::move(*link));
+        if (!start.job.empty())
+            attached_ = target->nspace;
         attach_by_ = DapClock::now() + std::chrono::seconds(start.patience);
         session_.on_started(target->ranks);
         return {};
@@ -291,6 +294,8 @@ class DapServer {
         link_.reset(); // lets all go
         if (launch_)
             launch_->end_input(); // or who reads it would wait for ever
+        else if (kills && !attached_.empty())
+            end_rest_(attached_);
         hosts_gone_ = true;
         session_.on_hosts_gone("it was let go");
         if (!kills)
@@ -310,6 +315,8 @@ class DapServer {
     bool in_open_ = true;
     UniqueFd out_;
     CaughtStream caught_out_, caught_err_;
+    EndRest end_rest_;
+    std::string attached_; // the namespace of a job that ran before
     DapInput input_;
     std::optional<DebuggedLaunch> launch_;
     std::optional<DebugLink> link_;
@@ -322,7 +329,7 @@ class DapServer {
 
 } // namespace
 
-bool serve_dap(int in, int out) {
+bool serve_dap(int in, int out, const std::function<void(const std::string &nspace)> &end_rest) {
     await_interrupt();
     std::signal(SIGPIPE, SIG_IGN);
     UniqueFd client(::fcntl(out, F_DUPFD_CLOEXEC, 3));
@@ -335,7 +342,7 @@ bool serve_dap(int in, int out) {
         if (!caught_out || !caught_err)
             done = caught_out ? caught_err.failure() : caught_out.failure();
         else
-            done = DapServer(in, std::move(client), std::move(*caught_out), std::move(*caught_err)).run();
+            done = DapServer(in, std::move(client), std::move(*caught_out), std::move(*caught_err), end_rest).run();
     }
     interrupt_as_before();
     if (!done)
