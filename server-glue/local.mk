@@ -43,6 +43,7 @@ server_glue_libglue_files = \
 	server-glue/daemon/role_process.cc server-glue/daemon/session_server.h \
 	server-glue/daemon/session_server.cc server-glue/daemon/step_ending.h server-glue/daemon/step_ending.cc server-glue/daemon/step_peers.h \
 	server-glue/daemon/step_peers.cc \
+	server-glue/daemon/role_documents.h server-glue/daemon/role_documents.cc \
 	server-glue/daemon/step_server.h server-glue/daemon/step_server.cc server-glue/daemon/step_services.h \
 	server-glue/daemon/repeated_end.h server-glue/daemon/repeated_end.cc \
 	server-glue/daemon/supervisor.h server-glue/daemon/supervisor.cc \

@@ -16,10 +16,9 @@
 //   pmixhostd --steps         the caller's running steps, a line each, for `pmixhost ps --all-hosts`
 //   pmixhostd --version
 #include "common/config/config.h"
-#include "common/rendezvous/asked_run.h"
-#include "common/start/step_secret.h"
 #include "common/text/printable.h"
 #include "config.h"
+#include "server-glue/daemon/role_documents.h"
 #include "server-glue/daemon/role_process.h"
 #include "server-glue/daemon/step_server.h"
 #include "server-glue/daemon/supervisor.h"
@@ -83,87 +82,6 @@ StatusPage *map_page(const StartDocument &document) {
 Result<StartDocument> read_document(int start_fd) {
     UniqueFd owner(start_fd);
     return StartDocument::read_from(start_fd);
-}
-
-// Makes what a start document would say, from the command line and the environment.
-Result<StartDocument> session_document(int argc, char **argv) {
-    StartDocument document;
-    Result<void> added;
-    auto add = [&](std::string_view key, std::string_view value) {
-        if (added)
-            added = document.add(key, value);
-    };
-    add("role", name_of(CentralRole::session));
-    add("backend", argv[2]);
-    for (int i = 3; i < argc; ++i) {
-        std::string_view pair = argv[i];
-        auto equals = pair.find('=');
-        if (equals == std::string_view::npos)
-            return error(ErrorKind::invalid, "'{}' is not KEY=VALUE", pair);
-        add(pair.substr(0, equals), pair.substr(equals + 1));
-    }
-    for (char **variable = environ; *variable; ++variable) {
-        std::string_view entry = *variable;
-        if (entry.starts_with(step_secret_variable) && entry.substr(step_secret_variable.size()).starts_with('=')) {
-            add("secret", entry.substr(step_secret_variable.size() + 1));
-            blank_value(*variable);
-        } else if (entry.starts_with("PMIXHOST_")) {
-            add("env", entry);
-        }
-    }
-    unsetenv(std::string(step_secret_variable).c_str());
-    if (!added)
-        return added.failure();
-    return document;
-}
-
-Result<StartDocument> desk_document(char **argv) {
-    StartDocument document;
-    Result<void> added;
-    auto add = [&](std::string_view key, std::string_view value) {
-        if (added)
-            added = document.add(key, value);
-    };
-    add("role", "desk");
-    add("desk.job", argv[2]);
-    add("desk.directory", argv[3]);
-    add("desk.fd", argv[4]);
-    const char *asked_by = std::getenv(asked_by_variable);
-    if (asked_by)
-        add("desk.asked_by", asked_by);
-    for (char **variable = environ; *variable; ++variable) {
-        std::string_view entry = *variable;
-        if (entry.starts_with("PMIXHOST_") && !entry.starts_with(asked_by_variable))
-            add("env", entry);
-    }
-    if (!added)
-        return added.failure();
-    return document;
-}
-
-Result<StartDocument> gate_desk_document(char **argv) {
-    StartDocument document;
-    auto role = document.add("role", "gate_desk");
-    auto channel = document.add("gate.fd", argv[2]);
-    if (!role || !channel)
-        return role ? channel.failure() : role.failure();
-    return document;
-}
-
-Result<StartDocument> lobby_document(char **argv) {
-    StartDocument document;
-    char host[HOST_NAME_MAX + 1] = "";
-    ::gethostname(host, sizeof host - 1);
-    Result<void> added;
-    for (const auto &[key, value] : {std::pair<const char *, const char *>("backend", argv[3]),
-                                     {"lobby.fd", argv[2]},
-                                     {"host", host},
-                                     {"directory", argv[4]},
-                                     {"job", "lobby"}})
-        added = added ? document.add(key, value) : added;
-    if (!added)
-        return added.failure();
-    return document;
 }
 
 Result<Begin> begin(Result<StartDocument> document) {
