@@ -110,7 +110,7 @@ is "one that is not needed does no harm" "$(grep -c '^lives' <<<"$output") $(gre
 in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.nonpmi!=yes' -- /bin/echo plain"
 like "PMIX_NON_PMI: a program that never calls PMIx_Init" "$output" $'(^|\n)plain'
 # One of two ends with an error, and the other one goes on, or not.
-one_fails() { echo "/bin/sh -c '[ \$PMIX_RANK = 1 ] || exit 3; sleep $1; echo lived on'"; } # SECONDS
+one_fails() { echo "/bin/sh -c '[ \$PMIX_RANK = 1 ] || exit 3; sleep $1 && echo lived on'"; } # SECONDS
 in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=yes' -- $(one_fails 60)"
 unlike "PMIX_ABORT_NON_ZERO_TERM: one that fails ends all" "$output" 'lived on'
 in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 'pmix.abnz!=no' -- $(one_fails 3)"
