@@ -154,13 +154,14 @@ ok "and every byte" same pulled early bytes
 on_host "$h3" pkill -KILL -x io_tool
 over tool
 
-# More than all that is on the way to a tool, whose rule says what of it is dropped.
+# More than all that is on the way to a tool, whose rule says what of it is dropped: the oldest of what waits, a quarter of
+# it at once, or what has no room, so that of the newest a last small piece may have some.
 python3 -c 'for i in range(40000): print(f"{i:08} " + "x" * 90)' >"$data/counted.out.0"
 : >"$data/counted.err.0"
 for rule in oldest newest; do
     start "$rule" -N1 -n1 "$task" write="$data/early" there await=go write="$data/counted" await=end </dev/null
     running 1
-    follow tool "$h1" with cache=65536 with "$rule" stop "$dir/on" pull pulled all out hold "$dir/on" ends 1
+    follow tool "$h1" with cache=262144 with "$rule" stop "$dir/on" pull pulled all out hold "$dir/on" ends 1
     ok "$rule: a tool pulls, and does not read" has_said tool held
     make_file go
     ok "$rule: the job writes on" until_true 60 srun_has "$(size_of "$data/early.out.0" "$data/counted.out.0")"
@@ -171,11 +172,12 @@ for rule in oldest newest; do
     had=$(size_of "$dir/pulled/0.out")
     diag "it has $had bytes of $(size_of "$dir/out")"
     ok "$rule: and has not all" test "$had" -lt "$(size_of "$dir/out")"
+    last=$(grep -cE '^0003(8[5-9]|9)' "$dir/pulled/0.out")
     if [[ $rule == oldest ]]; then
-        is "what came last it has" "$(tail -n 1 "$dir/pulled/0.out")" "$(tail -n 1 "$dir/out")"
+        is "what came last it has" "$last" 1500
     else
-        ok "what came last it has not" eval '! grep -q ^00039999 "$dir/pulled/0.out"'
-        ok "but what came first" grep -q ^00000000 "$dir/pulled/0.out"
+        ok "what came last it has not, but for some" test "$last" -lt 1000
+        ok "and what came first" grep -q ^00000000 "$dir/pulled/0.out"
     fi
 done
 
