@@ -148,6 +148,15 @@ void DebuggerProcess::watch_debugger() {
     look_ = start_.loop.after(look_again, [this] { watch_debugger(); });
 }
 
+static std::vector<Process> affected_by(const Packed &packed) {
+    std::vector<Process> affected;
+    auto info = unpack_info(packed);
+    for (const auto &each : info ? **info : std::vector<pmix_info_t>())
+        if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC))
+            read_processes(each.value, affected);
+    return affected;
+}
+
 // Before the release nothing counts that came over the connection. The end of a job is for a launcher its own, in so
 // many words (standard, "Indirect launch"), where no other job is named.
 void DebuggerProcess::on_notify(const Notify &event) {
@@ -155,11 +164,7 @@ void DebuggerProcess::on_notify(const Notify &event) {
     if (!released_)
         return;
     if (event.code == PMIX_EVENT_JOB_END) {
-        std::vector<Process> affected;
-        auto info = unpack_info(event.info);
-        for (const auto &each : info ? **info : std::vector<pmix_info_t>())
-            if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC))
-                read_processes(each.value, affected);
+        auto affected = affected_by(event.info);
         if (affected.empty() || affected.front().nspace == start_.nspace)
             end_for_debugger();
         return;
@@ -501,12 +506,7 @@ void DebuggerProcess::note_end(const Heard &event) {
 // Whom they have left standing, or who comes to stand behind that, somebody has to let go.
 void DebuggerProcess::note_daemons_end(const Heard &event) {
     if (event.code == PMIX_EVENT_JOB_END) {
-        std::vector<Process> ended;
-        auto info = unpack_info(event.info);
-        for (const auto &each : info ? **info : std::vector<pmix_info_t>())
-            if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC))
-                read_processes(each.value, ended);
-        for (const Process &each : ended)
+        for (const Process &each : affected_by(event.info))
             held_.ended(each.nspace);
     }
     if (goes_on_ && (event.code == PMIX_EVENT_JOB_END || event.code == PMIX_READY_FOR_DEBUG))
