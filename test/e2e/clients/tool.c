@@ -20,6 +20,7 @@
  *        spawn PROGRAM    one process: "spawned NS"
  *        get KEY NS       of no rank in particular
  *        log TEXT         to standard error
+ *        credential       one of the job's user
  *        longer SECONDS   asks for more time of the allocation
  *        push NS          a line for the standard input of all processes of NS, and waits until it is taken
  *        hear aborted, hear terminated, hear lost (the connection with the server)
@@ -281,6 +282,11 @@ int main(int argc, char **argv) {
         } else if (!strcmp(what, "get") && word[1] && word[2]) {
             word += 2;
             did(what, get_of(word[-1], *word));
+        } else if (!strcmp(what, "credential")) {
+            pmix_byte_object_t credential;
+            PMIX_BYTE_OBJECT_CONSTRUCT(&credential);
+            did(what, PMIx_Get_credential(NULL, 0, &credential));
+            PMIX_BYTE_OBJECT_DESTRUCT(&credential);
         } else if (!strcmp(what, "log") && word[1]) {
             did(what, write_log(*++word));
         } else if (!strcmp(what, "longer") && word[1]) {

@@ -78,6 +78,7 @@ like "a tool may look" "$(tool namespaces)" "^namespace $nspace"
 like "but signal nobody" "$(tool signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
 tool abort "$nspace" >/dev/null # libpmix does not tell the tool
 like "nor spawn" "$(tool spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
+like "nor get a credential of its user" "$(tool credential)" '^credential: PMIX_ERR_NO_PERMISSIONS'
 tool notify 7201 "$nspace" >/dev/null
 ok "what it notifies comes to its own host" until_true 10 said 'heard 0 7201' 1
 ok "one of the job's own overtakes nothing" until_true 10 said 'heard 1 7203' 1
@@ -118,6 +119,7 @@ if [[ $backend == slurm ]]; then
     end_job
     under "a user's file that the site does not want" 'user_policy = "off"'
     like "is not read" "$(tool who)" '^tool'
+    like "who may spawn has a credential, too" "$(tool credential)" '^credential: PMIX_SUCCESS'
     end_job
     owner sh -c 'rm -r ~/.config/pmixhost'
 fi
