@@ -8,6 +8,7 @@ kit_shim_sources = \
 	plugins/kit/daemon_channels.h plugins/kit/daemon_channels.cc \
 	plugins/kit/daemon_launch.h plugins/kit/daemon_launch.cc \
 	plugins/kit/door_client.h plugins/kit/door_client.cc plugins/kit/hand_over_streams.h plugins/kit/hand_over_streams.cc \
+	plugins/kit/unread_streams.h plugins/kit/unread_streams.cc \
 	plugins/kit/fresh_process.h plugins/kit/fresh_process.cc \
 	plugins/kit/clean_spawn.h plugins/kit/clean_spawn.cc common/start/indirect_words.h \
 	plugins/kit/indirect_launch.h plugins/kit/indirect_launch.cc \
@@ -36,7 +37,7 @@ noinst_LTLIBRARIES += plugins/kit/libkit.la
 plugins_kit_libkit_files = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
 	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/daemon_start.h \
-	plugins/kit/daemon_start.cc plugins/kit/door_client.cc plugins/kit/hand_over_streams.cc \
+	plugins/kit/daemon_start.cc plugins/kit/door_client.cc plugins/kit/hand_over_streams.cc plugins/kit/unread_streams.cc \
 	plugins/kit/clean_spawn.cc plugins/kit/fresh_process.cc plugins/kit/indirect_launch.cc \
 	plugins/kit/launcher_start.cc plugins/kit/launch_listener.cc \
 	plugins/kit/launcher_file.cc plugins/kit/sealer.cc \

@@ -90,7 +90,7 @@ server_glue_libglue_files = \
 	server-glue/iof/held_output.h server-glue/iof/held_output.cc \
 	server-glue/iof/recent_output.h server-glue/iof/recent_output.cc \
 	server-glue/iof/rm_output_copy.h server-glue/iof/rm_output_copy.cc \
-	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc server-glue/iof/captured_streams.h \
+	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc server-glue/iof/readable_streams.h \
 	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \
 	server-glue/library/answer_bell.h server-glue/library/answer_bell.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \

@@ -5,6 +5,7 @@
 #include "common/process/exec_stop.h"
 #include "common/text/printable.h"
 #include "plugins/kit/hand_over_streams.h"
+#include "plugins/kit/unread_streams.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t door_magic = 0x504d4831;
+constexpr std::uint32_t door_magic = 0x504d4832;
 constexpr std::size_t max_door_text = 1024; // of a refusal
 constexpr std::uint32_t refused = 1, with_streams = 2, with_stop = 4,
                         until_exec = 8; // a reply's status; 0: welcome, and no more
@@ -176,7 +177,7 @@ Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid,
         return system_error("task door", errno);
     if (owner.uid != uid && owner.uid != 0)
         return error(ErrorKind::denied, "the task door belongs to uid {}", owner.uid);
-    if (auto sent = socket->send(big_endian(door_magic) + big_endian(rank)); !sent)
+    if (auto sent = socket->send(big_endian(door_magic) + big_endian(rank) + big_endian(unread_streams())); !sent)
         return sent.failure();
     auto header = socket->receive(12);
     if (!header)

@@ -16,7 +16,8 @@ namespace pmixhost::kit {
 inline constexpr std::size_t max_task_variables = 8192;
 inline constexpr std::size_t max_task_environment = 1u << 20;
 
-// Asks at the door `name` (abstract) for the environment of `rank`. The door's owner must be
+// Asks at the door `name` (abstract) for the environment of `rank`, and says which of the caller's descriptors 1 and 2
+// the RM does not read. The door's owner must be
 // `uid` or root. The text of a failure does not say why there is no daemon: the status page does.
 // Where the daemon wants them, the caller's standard streams are handed over: its descriptors 0 to 2 are then pipes of
 // the daemon, but for terminals and files, and the daemon has those that they were. Where the daemon wants it, the

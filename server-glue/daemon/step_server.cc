@@ -108,6 +108,7 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
         out.take_streams = [this](Rank rank, TaskDescriptors streams) {
             services_.iof.take_streams(rank, std::move(streams));
         };
+    out.on_unread_streams = [this](Rank rank, std::uint8_t channels) { services_.iof.note_unread(rank, channels); };
     out.on_failure = [this](Error why) { ending_.end(std::move(why)); };
     out.on_first_runs = [this] { launch_outcome_.first_runs(); };
     out.on_launched = [this] { launch_outcome_.launched(); };

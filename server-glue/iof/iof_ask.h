@@ -20,7 +20,7 @@ namespace pmixhost {
 struct PullGate {
     // Any thread; the second one for jobs whose output is forwarded here.
     std::atomic<pmix_status_t> verdict{PMIX_ERR_NOT_SUPPORTED}, of_children{PMIX_SUCCESS};
-    // Channels of which there is something to have of the processes of this host (captured_streams.h). Any thread.
+    // Channels of which there is something to have of the processes of this host (readable_streams.h). Any thread.
     std::atomic<std::uint8_t> there{PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL};
     // Of the job, whose processes alone can be pulled from; they do not change once there are upcalls.
     std::string nspace;

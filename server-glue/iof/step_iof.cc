@@ -57,7 +57,7 @@ StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, Chi
               output_.output(context_.now(), rank, channel, bytes, end);
           },
           [this](const auto &streams) { output_.failed(streams); }),
-      captured_(context.ranks_here().size()),
+      readable_(context.ranks_here().size()),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
     children_.when_output_fails([this](const Bytes &nspace, const auto &channels) { tell_failures(channels, nspace); });
@@ -145,6 +145,11 @@ void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
     note_streams(rank, static_cast<std::uint8_t>((descriptors.out.rms ? wire::stdout_channel : 0) |
                                                  (descriptors.err.rms ? wire::stderr_channel : 0)));
     streams_.add(rank, std::move(descriptors));
+}
+
+void StepIof::note_unread(Rank rank, std::uint8_t channels) {
+    if (!captures(context_))
+        note_streams(rank, static_cast<std::uint8_t>((wire::stdout_channel | wire::stderr_channel) & ~channels));
 }
 
 bool StepIof::holds_end(TimePoint ended) {
@@ -255,8 +260,8 @@ void StepIof::judge() {
 }
 
 void StepIof::note_streams(Rank rank, std::uint8_t channels) {
-    captured_.note(rank, channels);
-    const std::uint8_t there = captured_.there();
+    readable_.note(rank, channels);
+    const std::uint8_t there = readable_.there();
     if (gate_ && gate_->there.exchange(there) != there)
         context_.log.info("what the processes here write to {} is their own: there is nothing of it for tools",
                           there == 0                      ? "standard output and error"

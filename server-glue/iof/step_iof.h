@@ -12,12 +12,12 @@
 #pragma once
 
 #include "server-glue/events/step_events.h"
-#include "server-glue/iof/captured_streams.h"
 #include "server-glue/iof/children_io.h"
 #include "server-glue/iof/input_flow.h"
 #include "server-glue/iof/iof_ask.h"
 #include "server-glue/iof/output_flow.h"
 #include "server-glue/iof/output_forward.h"
+#include "server-glue/iof/readable_streams.h"
 #include "server-glue/iof/rm_output_copy.h"
 #include "server-glue/iof/task_streams.h"
 #include "server-glue/iof/tool_pace.h"
@@ -37,6 +37,8 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     // Can tools have what its tasks write?
     static bool can_be_read(const StepContext &context) { return captures(context) || RmOutputCopy::offered(context); }
     void take_streams(Rank rank, TaskDescriptors descriptors);
+    // The RM reads those channels of the task not, so that there is no copy.
+    void note_unread(Rank rank, std::uint8_t channels);
     // All tasks of this host have ended at that time: is there something of theirs that must go out first?
     bool holds_end(TimePoint ended) override;
 
@@ -104,7 +106,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     std::shared_ptr<PullGate> gate_;
     TaskStreams streams_;
     RmOutputCopy copy_; // read where streams_ has none
-    CapturedStreams captured_;
+    ReadableStreams readable_;
     OutputFlow output_;
     InputFlow input_;
     OutputWish wish_;                // of this host's tools

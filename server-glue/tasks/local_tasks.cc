@@ -118,6 +118,8 @@ void LocalTasks::knock(TaskDoor::Knock knock) {
             ended(knock.rank, std::nullopt);
         return;
     }
+    if (callbacks_.on_unread_streams)
+        callbacks_.on_unread_streams(knock.rank, knock.unread);
     started(knock.rank, knock.pid);
     if (early_environment_ && !registered_)
         let_go(knock.rank, knock.gid, std::move(knock.answer));

@@ -6,7 +6,7 @@
 #include "common/peer/peer_process.h"
 #include "common/process/descriptor_message.h"
 #include "common/process/exec_stop.h"
-#include "common/wire/codec.h"
+#include "common/wire/iof_messages.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -18,7 +18,8 @@
 
 namespace pmixhost {
 
-static constexpr std::uint32_t door_magic = 0x504d4831; // "PMH1"
+static constexpr std::uint32_t door_magic = 0x504d4832; // "PMH2"
+static constexpr std::size_t request_bytes = 12;
 static constexpr auto visitor_patience = std::chrono::seconds(10);
 static constexpr std::size_t max_visitors = 8192; // with those that wait for their answer
 static constexpr StrangerLimits::Bounds silent_bounds{256, 32};
@@ -110,21 +111,22 @@ void TaskDoor::read(std::uint64_t id) {
     if (found == visitors_.end())
         return;
     Visitor &visitor = *found->second;
-    char buffer[8];
-    ssize_t n = ::recv(visitor.fd.get(), buffer, 8 - visitor.request.size(), 0);
+    char buffer[request_bytes];
+    ssize_t n = ::recv(visitor.fd.get(), buffer, request_bytes - visitor.request.size(), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0)
         return drop(id);
     visitor.request.append(buffer, static_cast<std::size_t>(n));
-    if (visitor.request.size() < 8)
+    if (visitor.request.size() < request_bytes)
         return;
     visitor.watch.reset();
     visitor.timer.reset(); // from here on the wait is ours, not the visitor's
     wire::Reader reader(visitor.request);
-    std::uint32_t magic = 0, rank = 0;
+    std::uint32_t magic = 0, rank = 0, unread = 0;
     reader.get(magic);
     reader.get(rank);
+    reader.get(unread);
     if (magic != door_magic)
         return drop(id);
     silent_.remove(id);
@@ -162,7 +164,9 @@ void TaskDoor::read(std::uint64_t id) {
     auto process = peer_pidfd(visitor.fd.get(), visitor.pid);
     if (!process && process.failure().kind == ErrorKind::system && make_room())
         process = peer_pidfd(visitor.fd.get(), visitor.pid);
-    on_knock_({rank, visitor.pid, visitor.gid, std::move(process), std::move(answer)});
+    on_knock_({rank, visitor.pid, visitor.gid,
+               static_cast<std::uint8_t>(unread & (wire::stdout_channel | wire::stderr_channel)), std::move(process),
+               std::move(answer)});
 }
 
 void TaskDoor::write(std::uint64_t id) {

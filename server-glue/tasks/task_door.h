@@ -27,6 +27,7 @@ class TaskDoor {
         Rank rank;
         pid_t pid; // of the process that asks, which is the one that will execute the program
         gid_t gid;
+        std::uint8_t unread;    // which streams the RM does not read: wire::stdout_channel, wire::stderr_channel
         Result<UniqueFd> pidfd; // of that very process; fails (not_found) when it has ended
         Answer answer;
     };

@@ -15,9 +15,13 @@ int fuzz_rounds() {
 }
 
 std::vector<std::string> fuzz_seeds() {
-    // the magic and the rank, as contrib/doc/task-door.md has it
-    return {std::string("PMH1\0\0\0\3", 8), std::string("PMH1\xff\xff\xff\xff", 8), "PMH1", "",
-            std::string("PMH1\0\0\0\1more", 12)};
+    // the magic, the rank and the streams, as contrib/doc/task-door.md has it
+    return {std::string("PMH2\0\0\0\3\0\0\0\0", 12),
+            std::string("PMH2\xff\xff\xff\xff\xff\xff\xff\xff", 12),
+            std::string("PMH2\0\0\0\3", 8),
+            "PMH2",
+            "",
+            std::string("PMH2\0\0\0\1\0\0\0\6more", 16)};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
@@ -53,6 +57,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     });
     if (!loop->run())
         __builtin_trap();
-    fuzz_expect(knocks == (size >= 8 && std::memcmp(data, "PMH1", 4) == 0 ? 1 : 0));
+    fuzz_expect(knocks == (size >= 12 && std::memcmp(data, "PMH2", 4) == 0 ? 1 : 0));
     return 0;
 }

@@ -2,6 +2,7 @@
 // the daemon is another user's; otherwise the tester's own.
 #include "common/start/step_secret.h"
 #include "plugins/kit/door_client.h"
+#include "plugins/kit/unread_streams.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/task_hook.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -11,10 +12,12 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -158,6 +161,41 @@ static void the_daemon_ends_with_slurmstepd(void **) {
     for (int i = 0; i < 500 && !shut(); ++i)
         usleep(10'000);
     assert_true(shut());
+}
+
+// What unread_streams() says in a process with these as its descriptors 1 and 2 (-1: closed).
+static std::uint32_t unread_with(int out, int err) {
+    pid_t child = fork();
+    if (child == 0) {
+        for (auto [mine, standard] : {std::pair(out, STDOUT_FILENO), {err, STDERR_FILENO}}) {
+            if (mine < 0)
+                close(standard);
+            else
+                dup2(mine, standard);
+        }
+        _exit(static_cast<int>(kit::unread_streams()));
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return static_cast<std::uint32_t>(WEXITSTATUS(status));
+}
+
+static void what_the_rm_does_not_read_is_told(void **) {
+    int pipe_ends[2], sockets[2];
+    assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    UniqueFd file(memfd_create("output", MFD_CLOEXEC)), nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    UniqueFd terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    assert_true(file && nowhere && terminal);
+    assert_int_equal(unread_with(pipe_ends[1], sockets[0]), 0);
+    assert_int_equal(unread_with(file.get(), pipe_ends[1]), 2);
+    assert_int_equal(unread_with(terminal.get(), nowhere.get()), 0);
+    assert_int_equal(unread_with(terminal.get(), file.get()), 4);
+    assert_int_equal(unread_with(file.get(), file.get()), 6);
+    assert_int_equal(unread_with(-1, -1), 0);
+    for (int fd : {pipe_ends[0], pipe_ends[1], sockets[0], sockets[1]})
+        close(fd);
 }
 
 static void expect_failure(const Surroundings &s, const std::string &text) {
@@ -700,6 +738,7 @@ int main() {
 #endif
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_daemon_is_a_clean_process_of_the_user),
+        cmocka_unit_test(what_the_rm_does_not_read_is_told),
         cmocka_unit_test(the_daemon_ends_with_slurmstepd),
         cmocka_unit_test(each_failure_has_its_line),
         cmocka_unit_test(without_a_map_nothing_is_started),

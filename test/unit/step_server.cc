@@ -298,7 +298,7 @@ Knocking make_knocking_task(const std::string &door, Rank rank) {
     sockaddr_un there{};
     there.sun_family = AF_UNIX;
     std::strncpy(there.sun_path, door.c_str(), sizeof there.sun_path - 1);
-    std::uint32_t words[2] = {htonl(0x504d4831), htonl(rank)};
+    std::uint32_t words[3] = {htonl(0x504d4832), htonl(rank), 0};
     char text[4096];
     if (connect(fd, reinterpret_cast<sockaddr *>(&there), sizeof there) != 0 ||
         send(fd, words, sizeof words, MSG_NOSIGNAL) != sizeof words)

@@ -26,6 +26,7 @@ struct World {
     sockaddr_un address{};
     socklen_t length = sizeof address;
     std::vector<UniqueFd> knocked; // pidfds
+    int unread = -1;               // of the last one
     std::unique_ptr<TaskDoor> door;
 
     explicit World(uid_t uid = geteuid()) {
@@ -42,6 +43,7 @@ struct World {
         assert_int_equal(::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &length), 0);
         assert_int_equal(::listen(fd.get(), 4096), 0);
         door = std::make_unique<TaskDoor>(*loop, *log, std::move(fd), uid, [this](TaskDoor::Knock knock) {
+            unread = knock.unread;
             knocked.push_back(knock.pidfd ? std::move(*knock.pidfd) : UniqueFd());
             knock.answer(std::vector<std::string>{"A=1"});
         });
@@ -60,7 +62,7 @@ struct World {
         assert_int_equal(::connect(fd.get(), reinterpret_cast<const sockaddr *>(&address), length), 0);
         return fd;
     }
-    static void ask(int fd) { assert_int_equal(::send(fd, "PMH1\0\0\0\7", 8, MSG_NOSIGNAL), 8); }
+    static void ask(int fd) { assert_int_equal(::send(fd, "PMH2\0\0\0\7\0\0\0\4", 12, MSG_NOSIGNAL), 12); }
     void run_for(Duration duration) {
         auto limit = loop->after(duration, [this] { loop->stop(); });
         assert_true(loop->run().ok());
@@ -124,9 +126,10 @@ void silent_visitors_keep_no_task_out(void **) {
     end(flood);
     assert_true(heard);
     assert_int_equal(World::process_of(world.knocked[0].get()), getpid());
+    assert_int_equal(world.unread, 4);
     char reply[4];
     assert_int_equal(::recv(task.get(), reply, sizeof reply, 0), 4);
-    assert_memory_equal(reply, "PMH1", 4);
+    assert_memory_equal(reply, "PMH2", 4);
 }
 
 void few_silent_ones_are_held(void **) {

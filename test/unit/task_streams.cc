@@ -1,6 +1,6 @@
 // The standard streams of tasks that the daemon has taken: what goes through, in which order, and what stops whom.
 #include "server-glue/iof/task_streams.h"
-#include "server-glue/iof/captured_streams.h"
+#include "server-glue/iof/readable_streams.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -350,7 +350,7 @@ void a_task_without_a_stream_is_refused(void **) {
 
 void what_all_tasks_have_kept_is_not_there(void **) {
     constexpr std::uint8_t out = wire::stdout_channel, err = wire::stderr_channel;
-    CapturedStreams tasks(2);
+    ReadableStreams tasks(2);
     tasks.note(3, 0);
     tasks.note(3, 0);
     assert_int_equal(tasks.there(), out | err); // as long as not all are known

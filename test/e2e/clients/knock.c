@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
     } else if (argc == 4 && !strcmp(argv[1], "door")) {
         if ((fd = connect_abstract(argv[2])) < 0)
             return no_connection();
-        unsigned request[2] = {htonl(0x504d4831), htonl((unsigned)atoi(argv[3]))};
+        unsigned request[3] = {htonl(0x504d4832), htonl((unsigned)atoi(argv[3])), 0};
         if (write(fd, request, sizeof(request)) < 0)
             printf("not even heard; ");
     } else if (argc == 5 && !strcmp(argv[1], "flood")) {

@@ -162,14 +162,50 @@ end
 
 start files -N2 -n2 -o "$test_dir/files/of%t" "$task" there await=go lines=words await=end </dev/null
 running 2
-follow tool "$h1" pull pulled all out ends 2
-ok "a tool pulls from files" has_said tool 'pull: PMIX_SUCCESS'
+is "what is written to files slurmstepd does not see: it cannot be pulled" "$(tool "$h1" pull pulled all both | head -n 1)" \
+    "pull: PMIX_ERR_NOT_SUPPORTED"
+like "and the command says where it is" "$(at "$h1" "$pmixhost" output "$job" 2>&1)" 'to files of their own'
 make_file go
 ok "they get what is theirs" until_true 20 grep -q 'words 1 49' "$dir/of1"
 end
+
+start half -N2 -n2 -o "$test_dir/half/of%t" -e "$test_dir/half/err" "$task" write="$data/early" there await=go \
+    write="$data/early" await=end </dev/null
+running 2
+is "nor by itself where the other one goes to srun" "$(tool "$h1" pull pulled all out | head -n 1)" \
+    "pull: PMIX_ERR_NOT_SUPPORTED"
+follow tool "$h1" pull pulled all both ends 4
+ok "both together can" has_said tool 'pull: PMIX_SUCCESS'
+make_file go
+end
 ok "the tool hears that they have ended" has_said tool ended
 over tool
-is "which slurmstepd does not see" "$(size_of "$dir"/pulled/* 2>/dev/null)" 0
+for rank in 0 1; do
+    ok "what srun gets of rank $rank has come" cmp "$dir/pulled/$rank.err" <(cat "$data/early.err.$rank" "$data/early.err.$rank")
+done
+is "and nothing else" "$(size_of "$dir"/pulled/*.out 2>/dev/null)" 0
+
+# slurmstepd has the other end of the terminal, and its copies say what is read there.
+dir=$test_dir/terminal
+mkdir -m 1777 "$dir"
+(cd "$dir" && TERM=xterm exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- \
+    script -qec "srun $mpi -J terminal --pty -N2 -n2 $task there await=go lines=words await=end" /dev/null) \
+    >"$dir/out" 2>&1 </dev/null &
+job_pid=$!
+running 2
+follow tool "$h1" pull pulled all out hold "$dir/leave"
+follow other "$h2" pull other all out hold "$dir/leave"
+ok "a terminal can be followed" has_said tool 'pull: PMIX_SUCCESS'
+ok "also from a host that has none" has_said other 'pull: PMIX_SUCCESS'
+make_file go
+ok "it has all" until_true 20 grep -q 'words 0 49' "$dir/out"
+ok "and so has the tool" until_true 20 grep -qs 'words 0 49' "$dir/pulled/0.out"
+ok "and the other one" until_true 20 grep -qs 'words 0 49' "$dir/other/0.out"
+make_file leave
+over tool
+over other
+end
+is "the other ranks write to nowhere, as srun has it" "$(ls "$dir/pulled")" "0.out"
 
 configure "${logged[@]}" '[tools]' 'policy = ["allow observe, output by anyone to jobs of themselves from 10.99.0.0/16"]'
 start desk -N2 -n2 "$task" there await=go lines=words await=end </dev/null
