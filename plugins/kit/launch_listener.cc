@@ -333,7 +333,9 @@ void LaunchListener::launcher_ended() {
 void LaunchListener::wait_for_launcher() {
     if (!launcher_)
         return;
+    std::optional<Clock::time_point> until;
     if (report_ || parts_.ends_children) {
+        until = Clock::now() + parts_.end_patience;
         std::string end;
         put_length(end, 0);
         write_channel(end);
@@ -343,7 +345,19 @@ void LaunchListener::wait_for_launcher() {
         if (all_written)
             ::shutdown(launcher_->channel.get(), SHUT_WR);
         pollfd waits{launcher_->channel.get(), static_cast<short>(all_written ? POLLIN : POLLIN | POLLOUT), 0};
-        if (::poll(&waits, 1, -1) <= 0)
+        int left = -1;
+        if (until)
+            left = static_cast<int>(
+                std::max(std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now()), {}).count());
+        int ready = ::poll(&waits, 1, left);
+        if (ready == 0 && until) {
+            parts_.complain(
+                "what runs the jobs that this one has spawned does not end, and is killed; what it leaves is "
+                "the resource manager's to end");
+            ::kill(launcher_->pid, SIGKILL);
+            until.reset(); // its channel ends with it
+        }
+        if (ready <= 0)
             continue;
         if ((waits.revents & POLLOUT) != 0)
             write_channel({});

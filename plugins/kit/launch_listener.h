@@ -50,6 +50,8 @@ class LaunchListener {
         std::function<void(const std::string &)> complain;                     // to the user
         std::chrono::milliseconds patience = std::chrono::seconds(10);         // with a stranger
         std::chrono::milliseconds launcher_patience = std::chrono::seconds(2); // with one that does not read
+        // With one that was told to end its jobs, which has two minutes for each (daemon/launcher_server.h).
+        std::chrono::milliseconds end_patience = std::chrono::seconds(150);
     };
     LaunchListener(StarterListener listener, Parts parts);
     ~LaunchListener();
@@ -57,7 +59,8 @@ class LaunchListener {
 
     // Starts the thread; without one the rest works as well as it can.
     void begin();
-    // The step is over. Waits for the launcher, if there is one; takes no time if nothing has come.
+    // The step is over. Waits for the launcher, if there is one, as long as the jobs run that it has started; one that
+    // was told to end them and does not is killed. Takes no time if nothing has come.
     std::optional<ExitReport> finish(std::chrono::milliseconds limit);
 
   private:

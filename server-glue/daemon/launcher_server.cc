@@ -265,7 +265,7 @@ bool LauncherServer::start(const Spawner &from, wire::SpawnRequest request) {
                                           static_cast<double>(limit.count()) / 1000.0);
             tell_user(why);
             answer(number, found->second, PMIX_ERR_TIMEOUT, why);
-            end(found->second);
+            end(number, found->second);
         });
     return true;
 }
@@ -351,7 +351,7 @@ void LauncherServer::limit_time(std::uint64_t number, Child &child) {
         Child &late = found->second;
         tell_user(fmt::format("{}: its time of {} s is over (PMIX_JOB_TIMEOUT); it is ended", printable(late.nspace),
                               late.job_timeout.count()));
-        end(late);
+        end(number, late);
     });
 }
 
@@ -363,7 +363,7 @@ void LauncherServer::end_failed(std::uint64_t number, Child &child) {
         if (found == children_.end())
             return;
         log_.warning("job {} was not launched as a whole, and goes on: it is ended", printable(found->second.nspace));
-        end(found->second);
+        end(number, found->second);
     });
 }
 
@@ -436,12 +436,23 @@ void LauncherServer::end_children(const std::string &why) {
     drop_early();
     give_back_all();
     for (auto &[number, child] : children_)
-        end(child);
+        end(number, child);
 }
 
-void LauncherServer::end(Child &child) {
-    child.ending = true;
+void LauncherServer::end(std::uint64_t number, Child &child) {
     child.job->signal(SIGTERM);
+    if (std::exchange(child.ending, true))
+        return;
+    child.kill_timer = loop_.after(calls_.end_patience, [this, number] {
+        auto found = children_.find(number);
+        if (found == children_.end())
+            return;
+        const Child &left = found->second;
+        tell_user(fmt::format("{} does not end: the command that runs it is killed, and what it leaves is the resource "
+                              "manager's to end",
+                              left.nspace.empty() ? "a job that was to be spawned" : printable(left.nspace)));
+        left.job->signal(SIGKILL);
+    });
 }
 
 // Of a step that lives on, what its other hosts have spawned does so as well, and what this one had spawned: it shares
@@ -473,7 +484,7 @@ void LauncherServer::drop_early() {
 void LauncherServer::end_child(const Bytes &parent, const Bytes &nspace) {
     for (auto &[number, child] : children_) {
         if (child.of.nspace == parent && child.nspace == nspace)
-            end(child);
+            end(number, child);
     }
 }
 
@@ -492,7 +503,7 @@ void LauncherServer::cancel(const Spawner &from, std::uint64_t id, const std::st
             continue;
         log_.info("{}: job {} is ended", why, number);
         answer(number, child, PMIX_ERR_JOB_CANCELED, why);
-        end(child);
+        end(number, child);
     }
 }
 

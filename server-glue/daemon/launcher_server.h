@@ -7,7 +7,8 @@
 // step ends normally, the children go on, and the launcher with them. They are ended (SIGTERM to their commands) when
 // a host of the step was lost that is not to live on without it, a task ended badly, or whoever started the launcher
 // says so or has gone; and one that was not launched as a whole, when its own host's daemon has not ended it, or that
-// a tool has asked for whose server leaves before it has the answer.
+// a tool has asked for whose server leaves before it has the answer. A command that does not end is killed two minutes
+// later: an RM that does not answer it may keep it for ever, and with it who waits for this process.
 //
 // The launcher of a lobby (StepInfo::is_lobby) starts jobs in allocations that the requests name, and gives those back
 // that were asked for one of these jobs, when all there have ended and the lobby has what is still on its way from them
@@ -40,6 +41,7 @@ class LauncherServer {
         std::function<Result<void>(const std::string &allocation)> give_back;
         Duration return_again = std::chrono::seconds(10);    // until it is tried again
         Duration failed_patience = std::chrono::seconds(10); // for a job to end whose launch has failed
+        Duration end_patience = std::chrono::minutes(2);     // for one that was told to end
     };
     // An RM that does not take an allocation back, being restarted perhaps, is asked so often. Afterwards the
     // allocation ends with its time.
@@ -80,6 +82,7 @@ class LauncherServer {
         bool silent_end = false;
         bool logs_start = false, logs_end = false;
         std::chrono::seconds job_timeout{0};
+        EventLoop::Handle kill_timer; // once it was told to end
         EventLoop::Handle timer; // until it runs, then until its time is over; or until it ends, where it does not run
     };
     // A request that came before there was a starter.
@@ -103,7 +106,7 @@ class LauncherServer {
     void give_back_all(); // in which nothing is
     void drop_early();    // the step is ending
     void end_child(const Bytes &parent, const Bytes &nspace);
-    static void end(Child &child);
+    void end(std::uint64_t number, Child &child);
     void cancel(const Spawner &from, std::uint64_t id, const std::string &why);
     void host_lost(const Spawner &lost);
     void on_request(const Spawner &from, wire::SpawnRequest request);

@@ -81,7 +81,8 @@ struct World {
     EventLoop::Handle limit;
 
     std::vector<std::string> heard; // of a job
-    World(std::chrono::milliseconds spawn_timeout, bool has_hosts, std::string script = {}, int log_fd = 2)
+    World(std::chrono::milliseconds spawn_timeout, bool has_hosts, std::string script = {}, int log_fd = 2,
+          Duration end_patience = 20s)
         : log(log_fd, log_fd == 2 ? LogLevel::error : LogLevel::warning, "test") {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         loop = std::move(*made);
@@ -111,7 +112,7 @@ struct World {
                                       return fails ? error(ErrorKind::unreachable, "slurmctld is away")
                                                    : Result<void>();
                                   },
-                                  1ms, 50ms},
+                                  1ms, 50ms, end_patience},
             [](const Bytes &) { return make_secret_authenticator("secret"); },
             [this] {
                 ended = true;
@@ -281,6 +282,22 @@ void what_was_not_launched_and_does_not_end_is_ended(void **) {
     world.run_until_replies(1);
     assert_int_equal(world.replies[0].status, -1);
     world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+}
+
+void a_command_that_does_not_end_is_killed(void **) {
+    World world(
+        20s, true,
+        "trap '' TERM; c() { echo \"$*\" >&$PMIXHOST_SPAWN_FD; }; c created job; c 'launched 0 '; exec sleep 300", 2,
+        100ms);
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION);
+    world.run_until_replies(1);
+    world.launcher->end_children("the step was ended");
+    world.launcher->on_step_over();
+    world.pass(20ms);
+    assert_false(world.ended);
     while (!world.ended)
         assert_true(world.loop->run().ok());
 }
@@ -684,6 +701,7 @@ int main() {
         cmocka_unit_test(the_start_the_launch_and_the_end_come_in_order),
         cmocka_unit_test(what_has_begun_and_was_not_launched_ends),
         cmocka_unit_test(what_was_not_launched_and_does_not_end_is_ended),
+        cmocka_unit_test(a_command_that_does_not_end_is_killed),
         cmocka_unit_test(what_waits_for_a_place_is_taken_back),
         cmocka_unit_test(what_is_being_started_is_taken_back),
         cmocka_unit_test(who_takes_no_notice_before_there_is_a_job_is_told_again),

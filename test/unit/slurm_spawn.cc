@@ -276,7 +276,7 @@ struct Fixture {
     int launchers = 0;
     std::vector<std::string> complaints; // read after the thread's end
 
-    explicit Fixture(std::chrono::milliseconds patience = 10s) {
+    explicit Fixture(std::chrono::milliseconds patience = 10s, bool launcher_stays = false) {
         auto opened = StarterListener::open({});
         assert_true(opened.ok());
         target = opened->address();
@@ -296,9 +296,13 @@ struct Fixture {
         int small = 1; // as little as there can be
         assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
         parts.launcher_patience = 20ms;
-        parts.start_launcher = [this, fd = pair[0]]() -> Result<LauncherProcess> {
+        parts.end_patience = 100ms;
+        parts.start_launcher = [this, launcher_stays, fd = pair[0]]() -> Result<LauncherProcess> {
             ++launchers; // read after the thread's end
             pid_t pid = fork();
+            if (pid == 0 && launcher_stays)
+                for (;;)
+                    pause();
             if (pid == 0)
                 _exit(0);
             return LauncherProcess{pid, UniqueFd(fd)};
@@ -403,6 +407,20 @@ void one_launcher_gets_all_invitations(void **) {
     f.launcher_end.reset();
     assert_false(f.listener->finish(1s).has_value());
     assert_int_equal(f.launchers, 1);
+}
+
+void a_launcher_that_does_not_end_its_jobs_is_killed(void **) {
+    Fixture f(10s, true);
+    f.listener->begin();
+    f.say(StarterMessage::Kind::invitation, 0, "abc");
+    f.say(StarterMessage::Kind::exit_report, 2, "why");
+    f.say(StarterMessage::Kind::started, 0, "");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "started "); // it has heard all of that
+    f.launcher_end.reset();                                                          // the launcher has one
+    auto report = f.listener->finish(1s);
+    assert_true(report.has_value());
+    assert_int_equal(f.complaints.size(), 1);
+    assert_non_null(std::strstr(f.complaints[0].c_str(), "does not end, and is killed"));
 }
 
 void notes_are_shown_and_are_no_exit_reports(void **) {
@@ -606,6 +624,7 @@ int main() {
         cmocka_unit_test(a_failure_of_one_host_is_told_at_once),
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),
+        cmocka_unit_test(a_launcher_that_does_not_end_its_jobs_is_killed),
         cmocka_unit_test(notes_are_shown_and_are_no_exit_reports),
         cmocka_unit_test(a_host_without_proof_can_say_why),
         cmocka_unit_test(of_a_subject_one_note_is_shown),
