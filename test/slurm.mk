@@ -39,7 +39,8 @@ test_bench_bench_start_SOURCES = test/bench/bench_start.cc
 test_bench_bench_start_CPPFLAGS = $(plugins_slurm_libbackend_la_CPPFLAGS) $(PMIX_CFLAGS)
 test_bench_bench_start_LDADD = plugins/slurm/libbackend.la server-glue/libglue.la $(CMOCKA_LIBS)
 
-test_unit_slurm_output_SOURCES = test/unit/slurm_output.cc plugins/slurm/shim/attach_output.cc plugins/slurm/shim/output_offer.cc
+test_unit_slurm_output_SOURCES = test/unit/slurm_output.cc plugins/slurm/shim/attach_output.cc \
+	plugins/slurm/shim/identity.cc plugins/slurm/shim/output_offer.cc
 test_unit_slurm_output_CPPFLAGS = $(plugins_slurm_libbackend_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_output_LDADD = plugins/slurm/libbackend.la $(CMOCKA_LIBS)
 

@@ -1,6 +1,8 @@
 // See process_set.h.
 #include "common/job/process_set.h"
 
+#include "common/text/trimmed.h"
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -25,14 +27,6 @@ std::string_view next_part(std::string_view &text, char separator) {
     std::string_view part = text.substr(0, at);
     text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
     return part;
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-        text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-        text.remove_suffix(1);
-    return text;
 }
 
 bool number_of(std::string_view text, Rank &value) {

@@ -2,18 +2,14 @@
 #include "common/process/sweep.h"
 
 #include "common/base/unique_fd.h"
+#include "common/process/process_stat.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <poll.h>
-#include <string>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,23 +19,6 @@
 namespace pmixhost {
 
 namespace {
-
-// Parent of `pid`, from /proc/PID/stat: "PID (NAME) STATE PPID ...". NAME may hold anything.
-pid_t parent_of(const char *pid) {
-    std::string path = std::string("/proc/") + pid + "/stat";
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    char text[512];
-    ssize_t n = fd ? ::read(fd.get(), text, sizeof text - 1) : -1;
-    if (n <= 0)
-        return -1;
-    text[n] = 0;
-    const char *name_end = std::strrchr(text, ')');
-    char state;
-    int parent = -1;
-    if (!name_end || std::sscanf(name_end + 1, " %c %d", &state, &parent) != 2)
-        return -1;
-    return parent;
-}
 
 bool contains(const std::vector<pid_t> &pids, pid_t pid) {
     return std::find(pids.begin(), pids.end(), pid) != pids.end();
@@ -69,8 +48,10 @@ std::vector<pid_t> children_of_this_process() {
         return children;
     pid_t self = ::getpid();
     while (const dirent *entry = ::readdir(proc.get())) {
-        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) && parent_of(entry->d_name) == self)
-            children.push_back(static_cast<pid_t>(std::atol(entry->d_name)));
+        const auto pid = static_cast<pid_t>(std::atol(entry->d_name)); // 0: no process
+        auto stat = pid > 0 ? read_process_stat(pid) : Result<ProcessStat>(error(ErrorKind::not_found, "no process"));
+        if (stat && stat->parent == self)
+            children.push_back(pid);
     }
     return children;
 }

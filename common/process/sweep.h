@@ -17,7 +17,8 @@ bool adopt_orphans();
 std::vector<pid_t> children_of_this_process();
 
 // Kills (SIGKILL) and waits for all children, and theirs, until there is none or `limit` is over; children in `keep`
-// are spared. Blocks meanwhile. Returns those that would not end.
+// are spared. Blocks meanwhile, so it is for who has no event loop or is past its end (else child_sweep.h). Returns
+// those that would not end.
 std::vector<pid_t> sweep_children(std::chrono::milliseconds limit, const std::vector<pid_t> &keep = {});
 
 // Waits for children that have ended already, without blocking, except those in `keep`.

@@ -3,9 +3,9 @@
 
 #include "common/local/local_text.h"
 #include "common/start/start_document.h"
+#include "common/text/take_number.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace pmixhost {
 
@@ -28,14 +28,6 @@ constexpr std::pair<std::string_view, TaskOutput::Place> output_words[] = {
 bool has_separator(EnvironmentChange::Kind kind) {
     return kind == EnvironmentChange::Kind::prepend || kind == EnvironmentChange::Kind::append ||
            kind == EnvironmentChange::Kind::first;
-}
-
-template <typename Number> bool take_number(std::string_view &text, Number &value) {
-    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc())
-        return false;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return true;
 }
 
 Error garbled(std::string_view what) {

@@ -126,7 +126,7 @@ AC_DEFUN([PMIXHOST_SLURM], [
         #error unknown version
         #endif]], [])], [],
         [AC_MSG_ERROR([this Slurm's headers are of a version that pmixhost does not know (20.11 to 26.05 are);
-        see plugins/slurm/shim/slurm_abi.h for what a new version needs, or configure --without-slurm])])
+        see plugins/slurm/base/slurm_abi.h for what a new version needs, or configure --without-slurm])])
       dnl Up to 24.11 at least these had other names.
       AC_CHECK_DECLS([ESLURMD_STEP_NOTRUNNING, slurm_free_conf], [], [],
         [[#include <slurm/slurm.h>

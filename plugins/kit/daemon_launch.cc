@@ -2,6 +2,7 @@
 #include "plugins/kit/daemon_launch.h"
 
 #include "common/base/fd_pair.h"
+#include "common/process/bare_fork.h"
 #include "common/process/pointers.h"
 #include "plugins/kit/fresh_process.h"
 

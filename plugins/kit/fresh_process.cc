@@ -1,8 +1,6 @@
 // See fresh_process.h.
 #include "plugins/kit/fresh_process.h"
 
-#include "config.h"
-
 #include <csignal>
 #include <cstdint>
 
@@ -10,16 +8,6 @@
 #include <unistd.h>
 
 namespace pmixhost::kit {
-
-pid_t bare_fork() {
-#ifdef HAVE__FORK
-    return _Fork();
-#elif defined(__s390__)
-    return static_cast<pid_t>(::syscall(SYS_clone, 0, SIGCHLD, 0, 0, 0));
-#else
-    return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-#endif
-}
 
 void reset_signals() {
     // The kernel's own call, for libc keeps two signals to itself that may have come ignored. Its

@@ -1,6 +1,6 @@
 // Tools on the starter's host (srun's), where the site lets launchers be found (tools.launchers): the first daemon of
 // the step offers it, then there are rendezvous files and a listening socket, and with the first tool that connects a
-// desk is started (server-glue/daemon/desk_server.h), which takes the socket over. So a job that no tool visits costs
+// desk is started (server-glue/desk/desk_server.h), which takes the socket over. So a job that no tool visits costs
 // two system calls' worth of files.
 //
 // The files are in BASE/pmixhost-starters-UID/PID. They go with this object; those of starters that were killed are

@@ -1,15 +1,14 @@
 // See supervisor.h.
 #include "server-glue/daemon/supervisor.h"
 
-#include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/process/process_stat.h"
 #include "server-glue/daemon/repeated_end.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/rm/user_notes.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -84,17 +83,8 @@ static bool ended_a_hang(pid_t server, const StatusPage &page, std::chrono::mill
 }
 
 std::uint64_t TaskTable::began_at(pid_t pid) {
-    auto stat = read_small_file(fmt::format("/proc/{}/stat", pid));
-    // Field 22; the second is the name in parentheses and may hold anything.
-    std::string_view text = stat ? std::string_view(*stat) : std::string_view();
-    text.remove_prefix(std::min(text.size(), text.rfind(')') + 1));
-    for (int field = 2; field < 22 && !text.empty(); ++field) {
-        std::size_t space = text.find(' ');
-        text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
-    }
-    std::uint64_t began = 0;
-    std::from_chars(text.data(), text.data() + text.size(), began);
-    return began;
+    auto stat = read_process_stat(pid);
+    return stat ? stat->began : 0;
 }
 
 // Ends the tasks, which would wait for ever without a server.

@@ -1,6 +1,7 @@
 // See evidence.h.
 #include "server-glue/evidence/evidence.h"
 
+#include "common/process/bare_fork.h"
 #include "common/process/program_beside.h"
 
 #include <cerrno>
@@ -23,15 +24,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t max_line = 2048;
 // A line for each thread, and a few.
 constexpr std::size_t max_lines = max_reported_threads + 8;
-
-// A fork without what libraries do at one: one of their locks may be what the daemon hangs at.
-pid_t bare_fork() {
-#if __GLIBC_PREREQ(2, 34)
-    return ::_Fork();
-#else
-    return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
-#endif
-}
 
 } // namespace
 
@@ -70,8 +62,8 @@ Result<EvidenceCapture> EvidenceCapture::start(const EvidencePlace &place, Suspe
         return system_error("no evidence can be taken: pipe", errno);
     UniqueFd read(ends[0]), write(ends[1]);
     if (suspect.pid == ::getpid())
-        let_parent_trace(); // its parent is ours, or we
-    pid_t pid = bare_fork();
+        let_parent_trace();  // its parent is ours, or we
+    pid_t pid = bare_fork(); // a lock that a library takes at a fork may be what the daemon hangs at
     if (pid < 0)
         return system_error("no evidence can be taken: fork", errno);
     if (pid == 0) {

@@ -1,6 +1,6 @@
 // The task map, its list of programs and the file of --multi-prog. The first byte chooses.
-#include "plugins/slurm/shim/task_map.h"
-#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/base/task_map.h"
+#include "plugins/slurm/base/app_list.h"
 #include "plugins/slurm/shim/multi_prog.h"
 #include "test/fuzz/fuzz.h"
 

@@ -7,7 +7,7 @@
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/own_steps.h"
 #include "plugins/slurm/backend/step_caller.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/task_map.h"
 #include "server-glue/core/central_roles.h"
 
 #include <fcntl.h>
@@ -235,6 +235,45 @@ static void the_socket_goes_with_its_daemon_and_leftovers_go_too(void **state) {
     // A name that is taken by a leftover of the same name.
     UniqueFd file(open(path_in(f, 3).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     assert_true(open_in(f, 3).ok());
+}
+
+// A socket at that path, as of another daemon; it listens, or was left by one that was killed.
+static UniqueFd socket_at(const std::string &path, bool listens) {
+    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    assert_int_equal(bind(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    if (listens)
+        assert_int_equal(listen(fd.get(), 5), 0);
+    return fd;
+}
+
+// Each is woken by whoever looks.
+static void a_start_wakes_few_of_many_daemons_and_leftovers_go_in_the_end(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    auto first = open_in(f, 0);
+    assert_true(first.ok());
+    std::vector<UniqueFd> others;
+    for (std::uint32_t host = 1; host <= 30; ++host)
+        others.push_back(socket_at(path_in(f, host), true));
+    socket_at(path_in(f, 99), false);
+    assert_true(open_in(f, 100).ok());
+    int woken = 0;
+    for (const auto &other : others) {
+        UniqueFd visitor(accept4(other.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        woken += visitor ? 1 : 0;
+    }
+    assert_true(woken <= 4);
+    int starts = 0;
+    for (; starts < 2000 && access(path_in(f, 99).c_str(), F_OK) == 0; ++starts) {
+        assert_true(open_in(f, 100).ok());
+        for (const auto &other : others)
+            UniqueFd(accept4(other.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    }
+    assert_true(starts < 2000);
+    for (std::uint32_t host = 1; host <= 30; ++host)
+        assert_int_equal(unlink(path_in(f, host).c_str()), 0); // they are all still there
 }
 
 // Two of the same name, as when a job is started again before the old daemon has ended.
@@ -612,6 +651,8 @@ int main() {
         cmocka_unit_test(the_lifeline_is_the_daemons_alone),
         cmocka_unit_test_setup_teardown(genuine_messages_arrive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_socket_goes_with_its_daemon_and_leftovers_go_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_start_wakes_few_of_many_daemons_and_leftovers_go_in_the_end, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_socket_that_another_one_took_over_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_descriptors_it_waits_and_does_not_spin, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stuck_host_does_not_hold_up_the_others, set_up, tear_down),

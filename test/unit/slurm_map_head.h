@@ -1,4 +1,4 @@
-// What a task map of this pmixhost begins with (plugins/slurm/shim/task_map.h), for tests that write one by hand.
+// What a task map of this pmixhost begins with (plugins/slurm/base/task_map.h), for tests that write one by hand.
 #pragma once
 
 #include "common/wire/wire_version.h"

@@ -3,9 +3,9 @@
 #include "common/base/fd_pair.h"
 #include "plugins/slurm/backend/output_frames.h"
 #include "plugins/slurm/backend/step_output.h"
+#include "plugins/slurm/base/slurm_abi.h"
 #include "plugins/slurm/shim/attach_output.h"
 #include "plugins/slurm/shim/output_offer.h"
-#include "plugins/slurm/shim/slurm_abi.h"
 
 #include <arpa/inet.h>
 #include <atomic>

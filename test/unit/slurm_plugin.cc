@@ -1,7 +1,7 @@
 // The plugin as Slurm's programs load it: by dlopen, again and again, with hooks that stay silent.
 #include "plugins/kit/starter_address.h"
-#include "plugins/slurm/shim/slurm_abi.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/slurm_abi.h"
+#include "plugins/slurm/base/task_map.h"
 #include "test/unit/slurm_fakes.h"
 
 #include <dlfcn.h>

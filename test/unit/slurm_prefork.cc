@@ -3,9 +3,11 @@
 #include "common/start/step_secret.h"
 #include "plugins/kit/door_client.h"
 #include "plugins/kit/unread_streams.h"
+#include "plugins/slurm/base/contacts_directory.h"
+#include "plugins/slurm/base/task_map.h"
+#include "plugins/slurm/shim/daemon_path.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/task_hook.h"
-#include "plugins/slurm/shim/task_map.h"
 #include "test/unit/slurm_fakes.h"
 
 #include "plugins/kit/daemon_launch.h"

@@ -1,8 +1,9 @@
 // Which program each rank runs: srun's command line, the file of --multi-prog, the components of a
 // het step, and the word of the task map that tells the daemons.
-#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/base/app_list.h"
 #include "plugins/slurm/shim/multi_prog.h"
-#include "plugins/slurm/steps/srun_command.h"
+#include "plugins/slurm/shim/srun_command.h"
+#include "plugins/slurm/shim/step_description.h"
 
 #include <cstring>
 #include <numeric>
@@ -234,6 +235,50 @@ static void a_job_of_another_cluster_spawns_nothing(void **) {
     assert_non_null(std::strstr(refused.failure().text.c_str(), "sbatch -M far"));
 }
 
+// The second component of a het step, of one task on each of two hosts.
+static void a_component_is_described_by_the_leaders_job(void **) {
+    char hosts[] = "n[3-4]";
+    std::uint16_t tasks[] = {1, 1};
+    std::uint32_t ranks[] = {0, 1}, *ids[] = {&ranks[0], &ranks[1]};
+    slurm_step_layout_t layout{};
+    layout.node_cnt = 2;
+    layout.node_list = hosts;
+    layout.tasks = tasks;
+    layout.tids = ids;
+    layout.task_dist = SLURM_DIST_CYCLIC;
+    ClientInfo info{};
+    info.het_job_id = 12;
+    info.het_job_task_offset = 2;
+    info.step_id.job_id = 13;
+    info.step_id.step_id = 1;
+    info.step_layout = &layout;
+    LaunchContext context;
+    context.component_jobs = {12, 13};
+    context.process_sets = "pair=0-1";
+    auto map = describe_step(info, context);
+    assert_true(map.ok());
+    assert_int_equal(map->job_id, 12);
+    assert_int_equal(map->step_id, 1);
+    assert_int_equal(map->first_rank, 2);
+    assert_true(map->component_jobs == context.component_jobs);
+    assert_string_equal(map->distribution.c_str(), "cyclic");
+    assert_true(map->ranks_by_host == (std::vector<std::vector<Rank>>{{0}, {1}}));
+    assert_int_equal(map->process_sets.size(), 1);
+
+    info.het_job_id = NO_VAL;
+    info.het_job_task_offset = NO_VAL;
+    map = describe_step(info, context);
+    assert_true(map.ok());
+    assert_int_equal(map->job_id, 13);
+    assert_int_equal(map->first_rank, 0);
+    assert_true(map->component_jobs.empty());
+
+    context.process_sets = "pair=1-2"; // it has no such rank
+    map = describe_step(info, context);
+    assert_false(map.ok());
+    assert_true(map.failure().text.starts_with("PMIXHOST_PSETS: "));
+}
+
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_job_of_another_cluster_spawns_nothing),
@@ -243,6 +288,7 @@ int main() {
         cmocka_unit_test(an_ordinary_step_is_one_program),
         cmocka_unit_test(a_launcher_without_a_program_has_none),
         cmocka_unit_test(each_component_is_a_program),
+        cmocka_unit_test(a_component_is_described_by_the_leaders_job),
         cmocka_unit_test(a_multi_prog_file_is_read_as_slurm_does),
         cmocka_unit_test(a_bad_multi_prog_file_is_refused),
         cmocka_unit_test(programs_come_back),

@@ -6,8 +6,9 @@
 #include "plugins/kit/starter_sender.h"
 #include "plugins/kit/unproved_note.h"
 #include "plugins/slurm/backend/job_gpus.h"
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/base/slurm_abi.h"
 #include "plugins/slurm/steps/spawn_command.h"
+#include "server-glue/rm/user_notes.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -276,7 +277,7 @@ struct Fixture {
     int launchers = 0;
     std::vector<std::string> complaints; // read after the thread's end
 
-    explicit Fixture(std::chrono::milliseconds patience = 10s, bool launcher_stays = false) {
+    explicit Fixture(std::chrono::milliseconds patience = 10s, bool launcher_stays = false, bool is_told = true) {
         auto opened = StarterListener::open({});
         assert_true(opened.ok());
         target = opened->address();
@@ -286,7 +287,9 @@ struct Fixture {
         spawn_end.reset(ends[0]);
         LaunchListener::Parts parts;
         parts.sealer = std::make_unique<PlainSealer>();
-        parts.spawn_channel.reset(ends[1]);
+        UniqueFd channel(ends[1]);
+        if (is_told)
+            parts.spawn_channel = std::move(channel);
         parts.hosts = 2;
         parts.patience = patience;
         parts.complain = [this](const std::string &text) { complaints.push_back(text); };
@@ -479,6 +482,19 @@ void of_a_subject_one_note_is_shown(void **) {
                  std::vector<std::string>{"n1 cannot", "n1 is lost", "n1 may not", "n2 is lost", "n3 is lost"}));
 }
 
+// PMIx_Spawn's launcher, and `pmixhost debug`, know that the job stands, and let it go; a user at srun does not.
+void that_processes_stand_is_shown_where_nobody_else_is_told(void **) {
+    for (bool is_told : {false, true}) {
+        Fixture f(10s, false, is_told);
+        f.listener->begin();
+        for (int host : {1, 2})
+            f.say(StarterMessage::Kind::note, static_cast<int>(UserNote::Subject::stands),
+                  fmt::format("they stand, says {}", host));
+        assert_false(f.listener->finish(1s).has_value());
+        assert_int_equal(f.complaints.size(), is_told ? 0 : 1);
+    }
+}
+
 UniqueFd stranger(const StarterAddress &target) {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -628,6 +644,7 @@ int main() {
         cmocka_unit_test(notes_are_shown_and_are_no_exit_reports),
         cmocka_unit_test(a_host_without_proof_can_say_why),
         cmocka_unit_test(of_a_subject_one_note_is_shown),
+        cmocka_unit_test(that_processes_stand_is_shown_where_nobody_else_is_told),
         cmocka_unit_test(many_strangers_do_not_make_it_deaf),
         cmocka_unit_test(strangers_have_a_deadline),
         cmocka_unit_test(a_ready_message_tells_when_its_connection_was_closed),

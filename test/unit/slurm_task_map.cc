@@ -1,6 +1,6 @@
 // The task map: every distribution comes back as it went in, at full size, and what a hostile user
 // may put there instead is refused within bounds.
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/task_map.h"
 
 #include <algorithm>
 #include <numeric>

@@ -8,7 +8,7 @@
 #include "plugins/slurm/backend/slurm_calls.h"
 #include "plugins/slurm/backend/srun_starter.h"
 #include "plugins/slurm/backend/step_backend.h"
-#include "plugins/slurm/shim/prefork.h"
+#include "plugins/slurm/base/contacts_directory.h"
 #include "server-glue/rm/rm_backend.h"
 
 namespace pmixhost::slurm {

@@ -4,8 +4,8 @@
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
 #include "common/text/take_until.h"
-#include "plugins/slurm/shim/slurm_abi.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/slurm_abi.h"
+#include "plugins/slurm/base/task_map.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,7 +4,7 @@
 
 #include "common/config/settings.h"
 #include "plugins/kit/starter_sender.h"
-#include "plugins/slurm/shim/identity.h"
+#include "plugins/slurm/base/step_name.h"
 #include "server-glue/rm/rm_backend.h"
 
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include "common/text/printable.h"
 #include "plugins/slurm/backend/contact_socket.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/task_map.h"
 #include "plugins/slurm/steps/session_step.h"
 
 #include <charconv>

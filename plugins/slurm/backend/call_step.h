@@ -1,5 +1,5 @@
 // A message for one daemon of a running step, from a process that need not be in its allocation: a desk
-// (server-glue/daemon/desk_server.h). Slurm tells which steps a job has, and slurmd brings the message to the daemon's
+// (server-glue/desk/desk_server.h). Slurm tells which steps a job has, and slurmd brings the message to the daemon's
 // contact socket, as the user who sends it.
 #pragma once
 

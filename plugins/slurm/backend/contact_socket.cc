@@ -2,6 +2,7 @@
 #include "plugins/slurm/backend/contact_socket.h"
 
 #include "common/base/no_room.h"
+#include "common/base/random_bytes.h"
 #include "common/transport/secret_box.h"
 #include "plugins/kit/starter_frame.h"
 
@@ -9,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <random>
+#include <vector>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,7 +31,9 @@ constexpr int backlog = 512;
 constexpr std::size_t max_visitors = 64;
 constexpr auto visit_limit = 5s;
 constexpr std::size_t header_size = 8;
-constexpr int max_swept = 1024;
+// So many names are looked at when a daemon begins, since whoever listens at one is woken by it: with all of them many
+// small steps of one host would wake each other the more, the more there are.
+constexpr std::size_t swept_at_once = 4;
 constexpr std::string_view unfinished = "new.";
 
 sockaddr_un address_of(const std::string &path) {
@@ -74,27 +79,41 @@ bool somebody_listens(const std::string &path) { // false where there is nothing
            (errno != ECONNREFUSED && errno != ENOENT);
 }
 
-// A name that is finished belongs to a socket that listens, unless its daemon was killed.
+// A name that is finished belongs to a socket that listens, unless its daemon was killed. Some are looked at, which
+// chance chooses, so that each has its turn in the end; one that is not finished has nobody who would be woken.
 void sweep(const std::string &directory, int directory_fd) {
     DIR *list = opendir(directory.c_str());
     if (!list)
         return;
-    for (int seen = 0; seen < max_swept;) {
-        dirent *entry = readdir(list);
-        if (!entry)
-            break;
+    std::vector<std::string> chosen;
+    const std::string seed = random_bytes(sizeof(std::uint32_t));
+    std::minstd_rand chance(kit::get_u32(seed));
+    std::size_t seen = 0;
+    while (dirent *entry = readdir(list)) {
         std::string_view name = entry->d_name;
         struct stat status {};
-        if (name.front() == '.' || fstatat(directory_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISSOCK(status.st_mode))
+        if (name.front() == '.' || (entry->d_type != DT_SOCK && entry->d_type != DT_UNKNOWN))
             continue;
-        ++seen;
-        bool stale = name.starts_with(unfinished) ? status.st_mtime + 60 < time(nullptr)
-                                                  : !somebody_listens(directory + "/" + entry->d_name);
-        if (stale)
-            unlinkat(directory_fd, entry->d_name, 0);
+        if (name.starts_with(unfinished)) {
+            if (fstatat(directory_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode) &&
+                status.st_mtime + 60 < time(nullptr))
+                unlinkat(directory_fd, entry->d_name, 0);
+            continue;
+        }
+        // Each of those that were seen is among the chosen with the same chance.
+        if (std::size_t place = std::uniform_int_distribution<std::size_t>(0, seen++)(chance);
+            chosen.size() < swept_at_once)
+            chosen.emplace_back(name);
+        else if (place < swept_at_once)
+            chosen[place] = name;
     }
     closedir(list);
+    for (const auto &name : chosen) {
+        struct stat status {};
+        if (fstatat(directory_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode) &&
+            !somebody_listens(directory + "/" + name))
+            unlinkat(directory_fd, name.c_str(), 0);
+    }
 }
 
 } // namespace
@@ -108,7 +127,7 @@ Result<ContactSocket::Socket> ContactSocket::listen_in(const std::string &direct
     // It ends with the descriptor. A daemon that shall be there in any case does without.
     if (!lock(directory_fd->get()) && sharing == Sharing::first_only)
         return error(ErrorKind::timeout, "{} is locked by another process", directory);
-    sweep(directory, directory_fd->get()); // so what is left there listens
+    sweep(directory, directory_fd->get());
     if (sharing == Sharing::first_only && somebody_listens(path))
         return error(ErrorKind::exists, "{} is taken", path);
 

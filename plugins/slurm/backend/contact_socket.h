@@ -7,9 +7,9 @@
 // JOB is the step's leading job, HOST the receiver's index in the step's list of hosts, FAMILY the public name of the
 // secret: only those with one secret, or with none, can prove anything to each other. Hosts of one machine, and
 // components that share a host, do not collide. The directory is made on first use with mode 0700; the socket goes
-// when the daemon ends, and the directory with the last socket. The next daemon of this user removes what a killed
-// one left behind. Whoever makes, replaces or removes a name holds the lock of the directory (flock), so that nobody
-// removes the socket of another one.
+// when the daemon ends, and the directory with the last socket. What a killed daemon left behind the next ones of this
+// user remove: each looks at a few names. Whoever makes, replaces or removes a name holds the lock of the directory
+// (flock), so that nobody removes the socket of another one.
 //
 // slurmd connects as the sending user (which munge has told it) and writes
 //     u32be uid of the sender | u32be length | bytes

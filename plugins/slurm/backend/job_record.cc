@@ -2,7 +2,7 @@
 #include "plugins/slurm/backend/job_record.h"
 
 #include "plugins/slurm/backend/loaded_jobs.h"
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/base/slurm_abi.h"
 
 #include <cerrno>
 #include <fmt/format.h>

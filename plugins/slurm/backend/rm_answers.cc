@@ -3,7 +3,7 @@
 
 #include "plugins/slurm/backend/loaded_jobs.h"
 #include "plugins/slurm/backend/which_steps.h"
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/base/slurm_abi.h"
 #include "plugins/slurm/steps/session_step.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/loaded_jobs.h"
 #include "plugins/slurm/backend/which_steps.h"
-#include "plugins/slurm/shim/slurm_abi.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/slurm_abi.h"
+#include "plugins/slurm/base/task_map.h"
 
 #include <cerrno>
 #include <csignal>

@@ -8,8 +8,8 @@
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/job_gpus.h"
 #include "plugins/slurm/backend/slurm_calls.h"
-#include "plugins/slurm/shim/slurm_abi.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/slurm_abi.h"
+#include "plugins/slurm/base/task_map.h"
 #include "plugins/slurm/steps/session_step.h"
 #include "plugins/slurm/steps/spawn_command.h"
 

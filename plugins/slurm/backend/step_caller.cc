@@ -2,7 +2,7 @@
 #include "plugins/slurm/backend/step_caller.h"
 
 #include "plugins/slurm/backend/contact_socket.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/task_map.h"
 #include "plugins/slurm/steps/session_step.h"
 #include "server-glue/core/central_roles.h"
 

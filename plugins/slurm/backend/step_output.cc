@@ -3,7 +3,7 @@
 
 #include "common/process/descriptor_message.h"
 #include "common/wire/iof_messages.h"
-#include "plugins/slurm/shim/output_channel.h"
+#include "plugins/slurm/base/output_channel.h"
 
 #include <cerrno>
 #include <cstring>

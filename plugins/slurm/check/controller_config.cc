@@ -2,6 +2,7 @@
 #include "plugins/slurm/check/controller_config.h"
 
 #include "common/text/take_until.h"
+#include "common/text/trimmed.h"
 
 #include <cstdlib>
 #include <fmt/format.h>
@@ -9,14 +10,6 @@
 namespace pmixhost::slurm {
 
 namespace {
-
-constexpr std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-        text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-        text.remove_suffix(1);
-    return text;
-}
 
 // "2026-11-23T11:40:01"
 std::time_t time_of(std::string_view text) {

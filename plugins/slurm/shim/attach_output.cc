@@ -2,7 +2,7 @@
 #include "plugins/slurm/shim/attach_output.h"
 
 #include "common/start/step_secret.h"
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/base/slurm_abi.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // See held_job.h.
 #include "plugins/slurm/shim/held_job.h"
 
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/base/slurm_abi.h"
 
 #include <cerrno>
 #include <slurm/slurm.h>

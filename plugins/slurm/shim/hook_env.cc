@@ -8,8 +8,8 @@
 #include "common/start/task_spec.h"
 #include "plugins/kit/indirect_launch.h"
 #include "plugins/kit/launcher_file.h"
-#include "plugins/slurm/shim/slurm_abi.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/slurm_abi.h"
+#include "plugins/slurm/base/task_map.h"
 
 #include <charconv>
 

@@ -1,11 +1,11 @@
 // See identity.h.
 #include "plugins/slurm/shim/identity.h"
 
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "common/text/take_number.h"
+#include "plugins/slurm/base/slurm_abi.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include <fcntl.h>
@@ -18,14 +18,6 @@ namespace pmixhost::slurm {
 namespace {
 
 constexpr int handshake_limit = 2000; // ms
-
-bool take_number(std::string_view &text, std::uint32_t &value) {
-    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc())
-        return false;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return true;
-}
 
 } // namespace
 

@@ -5,6 +5,7 @@
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 #include "plugins/kit/user.h"
+#include "plugins/slurm/base/step_name.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,21 +16,6 @@
 #include <sys/types.h>
 
 namespace pmixhost::slurm {
-
-struct StepName {
-    std::uint32_t job_id = 0;
-    std::uint32_t step_id = 0;
-    std::optional<std::uint32_t> het_component;
-    bool operator==(const StepName &) const = default;
-};
-
-// "12.0", "12.0+1".
-inline std::string to_text(const StepName &step) {
-    std::string text = fmt::format("{}.{}", step.job_id, step.step_id);
-    if (step.het_component)
-        text += fmt::format("+{}", *step.het_component);
-    return text;
-}
 
 // Reads the title that slurmstepd gives its process: "slurmstepd: [12.0]", "[12.0+1]". Empty for steps that have no
 // tasks of an MPI job: batch, extern, interactive. Fails (invalid) on anything else.

@@ -3,7 +3,7 @@
 
 #include "common/base/fd_pair.h"
 #include "common/process/descriptor_message.h"
-#include "plugins/slurm/shim/output_channel.h"
+#include "plugins/slurm/base/output_channel.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,20 +4,20 @@
 #include "common/base/fd_pair.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/start_fd.h"
-#include "common/text/take_until.h"
 #include "plugins/kit/daemon_channels.h"
 #include "plugins/kit/daemon_launch.h"
 #include "plugins/kit/topology_keeper.h"
+#include "plugins/slurm/base/contacts_directory.h"
+#include "plugins/slurm/base/slurm_abi.h"
 #include "plugins/slurm/shim/attach_output.h"
+#include "plugins/slurm/shim/daemon_path.h"
 #include "plugins/slurm/shim/hook_env.h"
-#include "plugins/slurm/shim/slurm_abi.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -180,61 +180,7 @@ std::string expanded(std::string path, const std::string &node) {
     return path;
 }
 
-// The file's lines, if root alone can have written them.
-std::vector<std::string> trusted_lines(const std::string &path) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    struct stat status {};
-    if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != 0 ||
-        (status.st_mode & (S_IWGRP | S_IWOTH)))
-        return {};
-    char buffer[8192];
-    ssize_t length = ::read(fd.get(), buffer, sizeof buffer);
-    std::string_view text(buffer, length > 0 ? static_cast<std::size_t>(length) : 0);
-    std::vector<std::string> lines;
-    while (!text.empty())
-        lines.emplace_back(take_until(text, '\n'));
-    return lines;
-}
-
 } // namespace
-
-Result<void> make_contacts_directory(const std::string &path) {
-    constexpr mode_t mode = 01777;
-    struct stat status {};
-    // Steps may start at the same time, so it gets its name only when it is right. A directory that is already in its
-    // place is replaced if it is empty, else it stays.
-    if (::lstat(path.c_str(), &status) != 0) {
-        std::string made = path + ".XXXXXX";
-        if (!::mkdtemp(made.data()))
-            return system_error(fmt::format("cannot make the directory {}", path), errno);
-        if (::chmod(made.c_str(), mode) != 0 || ::rename(made.c_str(), path.c_str()) != 0)
-            ::rmdir(made.c_str());
-    }
-    bool right = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
-                 (status.st_mode & 07777) == mode;
-    if (right)
-        return {};
-    return error(ErrorKind::denied,
-                 "{} must be a directory of root's with mode 1777: in it daemons are reached where each job has a /tmp "
-                 "of its own (JobContainerType); remove what is there, or make it so",
-                 path);
-}
-
-std::string plugin_directory() {
-    Dl_info info{};
-    if (!dladdr(reinterpret_cast<void *>(&plugin_directory), &info) || !info.dli_fname)
-        return {};
-    std::string path = info.dli_fname;
-    std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
-DaemonPath daemon_path(const std::string &plugin_directory) {
-    auto lines = trusted_lines(plugin_directory + "/pmixhostd.path");
-    if (lines.empty() || lines.front().empty() || lines.front().front() != '/')
-        return {PMIXHOST_LIBEXECDIR "/pmixhostd", {}};
-    return {lines.front(), {lines.begin() + 1, lines.end()}};
-}
 
 static void await_end(const UniqueFd &process, std::chrono::milliseconds patience) {
     auto deadline = std::chrono::steady_clock::now() + patience;

@@ -71,22 +71,4 @@ Prepared prepare_step(const Surroundings &surroundings, char **environment);
 // False: something of the daemon's could not be killed.
 bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience = std::chrono::seconds(30));
 
-// Where contact sockets are when jobs have a /tmp of their own (job_container/tmpfs).
-inline constexpr auto contacts_directory = "/run/pmixhost";
-// Makes the directory for contact sockets, for sites where jobs do not see the hosts' /tmp. It is root's and, like
-// /tmp, open for everybody to write in, since the session's daemon makes its socket there without our help. Once made
-// it stays; a directory that is there already must be just so.
-Result<void> make_contacts_directory(const std::string &path);
-
-// Where this plugin was loaded from; empty if that is not known.
-std::string plugin_directory();
-// pmixhostd is PMIXHOST_LIBEXECDIR/pmixhostd. For a build that is not installed, a file named
-// pmixhostd.path beside the plugin says otherwise: its first line is the path, each further line
-// an argument. It counts only if it belongs to root and nobody else may write it.
-struct DaemonPath {
-    std::string path;
-    std::vector<std::string> arguments;
-};
-DaemonPath daemon_path(const std::string &plugin_directory);
-
 } // namespace pmixhost::slurm

@@ -6,10 +6,14 @@
 // prelaunch to fini) and slurmstepd's offer of the output (from prefork to fini), and in init nothing but
 // what a debugger wants that has started srun (plugins/kit/indirect_launch.h), and the refusal of a second one.
 #include "plugins/kit/indirect_launch.h"
+#include "plugins/slurm/base/slurm_abi.h"
+#include "plugins/slurm/shim/daemon_path.h"
 #include "plugins/slurm/shim/held_job.h"
 #include "plugins/slurm/shim/prefork.h"
 #include "plugins/slurm/shim/prelaunch.h"
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/shim/srun_command.h"
+#include "plugins/slurm/shim/srun_context.h"
+#include "plugins/slurm/shim/starting_tool.h"
 #include "plugins/slurm/shim/task_hook.h"
 
 #include <csignal>

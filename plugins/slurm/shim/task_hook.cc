@@ -5,8 +5,8 @@
 #include "common/start/task_spec.h"
 #include "common/text/printable.h"
 #include "plugins/kit/door_client.h"
+#include "plugins/slurm/base/task_map.h"
 #include "plugins/slurm/shim/hook_env.h"
-#include "plugins/slurm/shim/task_map.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/base/slurm_abi.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,12 +1,12 @@
 // See srun_command.h.
-#include "plugins/slurm/steps/srun_command.h"
+#include "plugins/slurm/shim/srun_command.h"
 
 #include "common/base/unique_fd.h"
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
-#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/base/app_list.h"
+#include "plugins/slurm/base/slurm_abi.h"
 #include "plugins/slurm/shim/multi_prog.h"
-#include "plugins/slurm/shim/slurm_abi.h"
 
 #include <algorithm>
 #include <charconv>

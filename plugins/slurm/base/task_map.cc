@@ -1,10 +1,10 @@
 // See task_map.h.
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/task_map.h"
 
 #include "common/text/take_until.h"
 #include "common/wire/wire_version.h"
 #include "config.h"
-#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/base/app_list.h"
 
 #include <algorithm>
 #include <charconv>

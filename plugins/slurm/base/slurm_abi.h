@@ -67,6 +67,11 @@ struct ClientInfo {
     slurm_step_layout_t *step_layout;
 };
 
+// Of a heterogeneous step there is a call for each component.
+inline bool is_het_component(const ClientInfo &info) {
+    return info.het_job_id != 0 && info.het_job_id != NO_VAL;
+}
+
 // What the task hook gets (mpi_plugin_task_info_t, from 23.02 mpi_task_info_t).
 struct TaskInfo {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0)

@@ -1,4 +1,4 @@
-// What slurmstepd's shim and pmixhostd say to each other about the tasks' output (output_offer.h).
+// What slurmstepd's shim and pmixhostd say to each other about the tasks' output (shim/output_offer.h).
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // See app_list.h.
-#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/base/app_list.h"
 
 #include <algorithm>
 #include <charconv>
