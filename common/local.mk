@@ -36,7 +36,7 @@ common_libcommon_files = \
 	common/base/small_file.h common/base/small_file.cc \
 	common/start/spawn_channel.h common/start/spawn_channel.cc \
 	common/start/start_document.h common/start/start_document.cc \
-	common/text/printable.h common/text/roff.h common/text/roff.cc common/text/take_until.h common/text/time_back.h \
+	common/text/printable.h common/text/roff.h common/text/roff.cc common/text/take_number.h common/text/take_until.h common/text/trimmed.h common/text/time_back.h \
 	common/text/shell_words.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \
@@ -46,7 +46,7 @@ common_libcommon_files = \
 	common/process/descriptor_message.h common/process/descriptor_message.cc \
 	common/process/exec_stop.h common/process/exec_stop.cc \
 	common/process/output_file.h common/process/output_file.cc common/process/posix_spawn.h \
-	common/process/process_stat.h common/process/process_stat.cc \
+	common/process/bare_fork.h common/process/process_stat.h common/process/process_stat.cc \
 	common/process/memory_use.h common/process/memory_use.cc common/process/topology.h common/process/topology.cc \
 	common/process/topology_file.h common/process/topology_file.cc \
 	common/process/program_beside.h common/process/program_beside.cc \
@@ -67,6 +67,7 @@ common_libcommon_files = \
 	common/loop/worker.h \
 	common/wire/codec.h \
 	common/wire/frame.h common/wire/frame.cc \
+	common/wire/rank_set.h common/wire/rank_set.cc \
 	common/wire/all_messages.h \
 	common/wire/collective_messages.h \
 	common/wire/connection_messages.h \
@@ -76,7 +77,7 @@ common_libcommon_files = \
 	common/wire/iof_messages.h common/wire/event_messages.h \
 	common/wire/modex_messages.h \
 	common/wire/names.h common/wire/time_left.h \
-	common/wire/publish_messages.h common/wire/relay_messages.h \
+	common/wire/publish_messages.h common/wire/relay_messages.h common/wire/relayed.h \
 	common/wire/session_messages.h \
 	common/wire/spawn_messages.h \
 	common/wire/table_messages.h \

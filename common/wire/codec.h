@@ -30,6 +30,26 @@ concept Described = requires {
     T::fields([](auto, const char *, const char *) {});
 };
 
+// The bytes that it takes.
+template <typename T> std::size_t encoded_size(const T &value) {
+    if constexpr (std::is_enum_v<T> || std::integral<T>) {
+        return sizeof(T);
+    } else if constexpr (std::is_same_v<T, Bytes>) {
+        return sizeof(std::uint32_t) + value.size();
+    } else if constexpr (Described<T>) {
+        std::size_t size = 0;
+        T::fields([&](auto member, const char *, const char *) { size += encoded_size(value.*member); });
+        return size;
+    } else {
+        std::size_t size = sizeof(std::uint32_t);
+        if constexpr (std::integral<typename T::value_type>)
+            return size + value.size() * sizeof(typename T::value_type);
+        for (const auto &element : value)
+            size += encoded_size(element);
+        return size;
+    }
+}
+
 class Writer {
   public:
     explicit Writer(Bytes &out) : out_(out) {}
@@ -85,12 +105,16 @@ class Reader {
         } else {
             std::uint32_t count = 0;
             get(count);
-            // Every element has at least one byte, so a larger count is a lie.
-            if (!ok_ || count > left_.size()) {
+            // Every element has at least one byte, and a number all of its own, so a larger count is a lie.
+            using Element = typename T::value_type;
+            constexpr std::size_t least = std::integral<Element> ? sizeof(Element) : 1;
+            if (!ok_ || count > left_.size() / least) {
                 ok_ = false;
                 return;
             }
             value.clear();
+            if constexpr (std::integral<Element>)
+                value.reserve(count);
             for (std::uint32_t i = 0; i < count && ok_; ++i)
                 get(value.emplace_back());
         }
@@ -113,6 +137,7 @@ class Reader {
 
 template <Described Message> Bytes encode(const Message &message) {
     Bytes out;
+    out.reserve(encoded_size(message)); // it may be megabytes
     Writer(out).put(message);
     return out;
 }

@@ -2,8 +2,53 @@
 #pragma once
 
 #include "common/wire/codec.h"
+#include "common/wire/rank_set.h"
+
+#include <algorithm>
 
 namespace pmixhost::wire {
+
+// Two collectives of different kind over the same processes never mix.
+enum class CollectiveKind : std::uint8_t {
+    fence = 1,
+    connect = 2,
+    disconnect = 3,
+    group_construct = 4,
+    group_destruct = 5
+};
+
+// The participants of one namespace.
+struct Members {
+    static constexpr const char *name = "Members";
+    Bytes nspace;
+    std::uint8_t all = 0; // 1: every rank of the namespace; ranks is empty then
+    RankSet ranks;
+    static constexpr void fields(auto &&field) {
+        field(&Members::nspace, "nspace", "namespace");
+        field(&Members::all, "all", "1: every rank of it");
+        field(&Members::ranks, "ranks", "else these");
+    }
+};
+// The content of the `signature` of the messages, which match by its bytes (server-glue/core/signature.h).
+struct Signature {
+    static constexpr const char *name = "Signature";
+    CollectiveKind kind = CollectiveKind::fence;
+    std::vector<Members> members; // ascending by nspace
+    Bytes group = {};             // its name, for the two kinds of groups
+    std::uint8_t tolerant = 0;    // 1: it does without participants that have gone
+    static constexpr void fields(auto &&field) {
+        field(&Signature::kind, "kind", "1 fence, 2 connect, 3 disconnect, 4 group construct, 5 group destruct");
+        field(&Signature::members, "members", "per namespace");
+        field(&Signature::group, "group", "name of the group");
+        field(&Signature::tolerant, "tolerant", "1: goes on without participants that have gone");
+    }
+    bool of_group() const { return kind == CollectiveKind::group_construct || kind == CollectiveKind::group_destruct; }
+    bool contains(const Bytes &nspace, std::uint32_t rank) const {
+        return std::any_of(members.begin(), members.end(), [&](const Members &each) {
+            return each.nspace == nspace && (each.all != 0 || each.ranks.contains(rank));
+        });
+    }
+};
 
 struct Contribution {
     static constexpr const char *name = "Contribution";

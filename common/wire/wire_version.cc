@@ -54,7 +54,10 @@ template <typename... Messages> constexpr std::uint64_t version_of(std::tuple<Me
     VersionHash hash;
     hash.add_byte(protocol_version);
     ((hash.add_byte(Messages::type), add_fields<Messages>(hash)), ...);
+    // What is inside of fields that are bytes to those above.
     add_fields<Introduction>(hash);
+    add_fields<Signature>(hash);
+    add_fields<GroupPart>(hash);
     return hash.value();
 }
 

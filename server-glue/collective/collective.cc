@@ -12,12 +12,31 @@ namespace pmixhost {
 // A peer that counts on ahead of us by more than this is not one we can have a collective with.
 static constexpr std::uint64_t max_ahead = 1024;
 
+// Of as many as a tree has at a host, at most.
+static bool has(const std::vector<HostIndex> &hosts, HostIndex host) {
+    return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+}
+
 Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *known) {
     auto found = records_.find(key);
     if (found != records_.end())
         return &found->second;
     auto record = is_full() ? std::nullopt : make_record(key, known);
-    return record ? &records_.emplace(key, std::move(*record)).first->second : nullptr;
+    if (!record)
+        return nullptr;
+    bytes_ += bytes_of(*record);
+    auto at = records_.emplace(key, std::move(*record)).first;
+    at->second.key = &at->first;
+    return &at->second;
+}
+
+std::size_t Collectives::bytes_of(const Record &record) {
+    std::size_t bytes = sizeof(Record) + record.key->size() + record.signature.group.size() + record.hosts.bytes();
+    for (const Members &members : record.signature.members)
+        bytes += sizeof(Members) + members.ranks.bytes();
+    for (const auto *list : {&record.children, &record.leaves, &record.siblings, &record.elders})
+        bytes += list->capacity() * sizeof(HostIndex);
+    return bytes;
 }
 
 std::optional<Collectives::Record> Collectives::make_record(const Bytes &key, const Signature *known) {
@@ -25,7 +44,7 @@ std::optional<Collectives::Record> Collectives::make_record(const Bytes &key, co
     if (known) {
         signature = *known;
     } else {
-        auto decoded = wire::decode<Signature>(key);
+        auto decoded = read_signature(key);
         if (!decoded)
             return std::nullopt;
         signature = std::move(*decoded);
@@ -42,7 +61,7 @@ std::optional<Collectives::Record> Collectives::make_record(const Bytes &key, co
     Record record;
     record.order = records_.size();
     record.signature = std::move(signature);
-    record.key = key;
+    record.key = &key;
     const bool in_pairs = hosts->size() == 2 && record.signature.kind == CollectiveKind::fence &&
                           record.signature.tolerant == 0 && !port_.spans_jobs(record.signature);
     if (in_pairs) {
@@ -54,7 +73,7 @@ std::optional<Collectives::Record> Collectives::make_record(const Bytes &key, co
             HostIndex first = tree.first_child(tree.parent(self)), count = tree.child_count(tree.parent(self));
             for (HostIndex i = first; count >= least_chain && i < first + count; ++i) {
                 if (i < self)
-                    record.elders.insert((*hosts)[i]);
+                    record.elders.push_back((*hosts)[i]);
                 else if (i > self)
                     record.siblings.push_back((*hosts)[i]);
             }
@@ -63,10 +82,10 @@ std::optional<Collectives::Record> Collectives::make_record(const Bytes &key, co
             HostIndex child = tree.first_child(self) + i;
             record.children.push_back((*hosts)[child]);
             if (tree.child_count(child) == 0)
-                record.leaves.insert((*hosts)[child]);
+                record.leaves.push_back((*hosts)[child]);
         }
     }
-    record.hosts = std::move(*hosts);
+    record.hosts = wire::RankSet(*hosts);
     return record;
 }
 
@@ -79,7 +98,7 @@ bool Collectives::refuse_for_want_of_room(HostIndex from, const Bytes &key, std:
     if (!record)
         return false;
     const auto &children = record->children;
-    bool is_child = std::find(children.begin(), children.end(), from) != children.end();
+    bool is_child = has(children, from);
     if (record->partner == from || (!has_part && record->parent == from)) {
         send_up(from, *record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
     } else if (has_part && is_child) {
@@ -160,7 +179,7 @@ void Collectives::drop_all() {
 
 // What does not fit into one message cannot be sent on to anyone.
 bool Collectives::fits(const Record &record, const std::vector<wire::Contribution> &contributions) {
-    std::size_t total = record.key.size() + 64;
+    std::size_t total = record.key->size() + 64;
     for (const auto &contribution : contributions)
         total += contribution.data.size() + 8;
     return total <= wire::frame_limit;
@@ -176,9 +195,9 @@ void Collectives::advance(TimePoint now, Record &record, std::uint64_t sequence)
         return fail(now, record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
     if (record.parent == no_host) {
         if (!port_.spans_jobs(record.signature))
-            return complete_all(record, sequence, std::move(instance.contributions));
+            return finish(record, sequence, PMIX_SUCCESS, std::move(instance.contributions));
         if (!std::exchange(instance.cross_job, true))
-            port_.join_cross_job(record.key, sequence, instance.contributions);
+            port_.join_cross_job(*record.key, sequence, instance.contributions);
         return;
     }
     instance.up_sent = true;
@@ -188,16 +207,11 @@ void Collectives::advance(TimePoint now, Record &record, std::uint64_t sequence)
 void Collectives::send_up(HostIndex to, const Record &record, std::uint64_t sequence, std::int32_t status,
                           std::vector<wire::Contribution> contributions) {
     wire::CollectiveUp up;
-    up.signature = record.key;
+    up.signature = *record.key;
     up.sequence = sequence;
     up.status = status;
     up.contributions = std::move(contributions);
     hosts_.send(to, wire::CollectiveUp::type, share(wire::encode(up)));
-}
-
-void Collectives::complete_all(Record &record, std::uint64_t sequence, std::vector<wire::Contribution> contributions) {
-    finish(record, sequence, PMIX_SUCCESS,
-           std::make_shared<const std::vector<wire::Contribution>>(std::move(contributions)));
 }
 
 void Collectives::cross_job_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
@@ -212,7 +226,7 @@ void Collectives::cross_job_done(const Bytes &key, std::uint64_t sequence, std::
         return;
     }
     if (status != PMIX_SUCCESS)
-        return finish(record, sequence, status, nullptr);
+        return finish(record, sequence, status);
     // In a connect, what this namespace brings is for the other ones only.
     std::vector<wire::Contribution> all;
     if (record.signature.kind != CollectiveKind::connect)
@@ -220,8 +234,8 @@ void Collectives::cross_job_done(const Bytes &key, std::uint64_t sequence, std::
     for (auto &part : parts)
         all.push_back(std::move(part));
     if (!fits(record, all)) // the others have theirs, and that is all they need
-        return finish(record, sequence, PMIX_ERR_OUT_OF_RESOURCE, nullptr);
-    complete_all(record, sequence, std::move(all));
+        return finish(record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+    finish(record, sequence, PMIX_SUCCESS, std::move(all));
 }
 
 void Collectives::on_cross_job_gone() {
@@ -232,7 +246,7 @@ void Collectives::on_cross_job_gone() {
                 broken.push_back(sequence);
         }
         for (std::uint64_t sequence : broken)
-            finish(*record, sequence, PMIX_ERR_UNREACH, nullptr);
+            finish(*record, sequence, PMIX_ERR_UNREACH);
     }
 }
 
@@ -240,27 +254,25 @@ void Collectives::fail(TimePoint now, Record &record, std::uint64_t sequence, st
     if (record.partner != no_host)
         return fail_with_partner(now, record, sequence, status);
     if (record.parent == no_host && port_.spans_jobs(record.signature))
-        port_.leave_cross_job(record.key, sequence, status);
+        port_.leave_cross_job(*record.key, sequence, status);
     if (record.parent != no_host)
         send_up(record.parent, record, sequence, status);
-    finish(record, sequence, status, nullptr);
+    finish(record, sequence, status);
 }
 
-void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions) {
+void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t status,
+                         std::vector<wire::Contribution> contributions) {
     if (!record.children.empty() && record.partner == no_host) {
-        wire::CollectiveDown down;
-        down.signature = record.key;
-        down.sequence = sequence;
-        down.status = status;
-        if (contributions)
-            down.contributions = *contributions;
+        // They are in the message only while it is encoded: nothing of what all have brought is copied for it.
+        wire::CollectiveDown down{*record.key, sequence, status, std::move(contributions)};
         auto payload = share(wire::encode(down));
-        std::size_t bytes = payload->size() - record.key.size();
+        contributions = std::move(down.contributions);
+        std::size_t bytes = payload->size() - record.key->size();
         if (status == PMIX_SUCCESS && piece_sizes_.cut(bytes, record.children.size())) {
             // The key is in each piece, and may be long.
-            std::size_t each = std::max(piece_sizes_.each, 8 * record.key.size());
+            std::size_t each = std::max(piece_sizes_.each, 8 * record.key->size());
             hand_down(record, sequence,
-                      std::make_shared<ResultPieces>(ResultPieces::cut(record.key, sequence, *payload, each)));
+                      std::make_shared<ResultPieces>(ResultPieces::cut(*record.key, sequence, *payload, each)));
         } else {
             for (HostIndex child : record.children)
                 hosts_.send(child, wire::CollectiveDown::type, payload);
@@ -287,7 +299,9 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
         }
         return;
     }
-    node.mapped().reply(status, std::move(contributions));
+    if (status != PMIX_SUCCESS)
+        return node.mapped().reply(status, nullptr);
+    node.mapped().reply(status, std::make_shared<const std::vector<wire::Contribution>>(std::move(contributions)));
 }
 
 // Ends the collective if a local participant has gone, before it entered or while it was inside.
@@ -329,22 +343,22 @@ void Collectives::advance_with_partner(TimePoint now, Record &record, std::uint6
         return;
     // On both hosts in the same order.
     std::sort(parts.begin(), parts.end(), [](const auto &a, const auto &b) { return a.host < b.host; });
-    complete_all(record, sequence, std::move(parts));
+    finish(record, sequence, PMIX_SUCCESS, std::move(parts));
 }
 
 void Collectives::fail_with_partner(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status) {
     auto at = record.instances.find(sequence);
     bool has_told = at != record.instances.end() && at->second.up_sent;
     if (hosts_.host_gone(record.partner))
-        return finish(record, sequence, status, nullptr);
+        return finish(record, sequence, status);
     if (!has_told) {
         send_up(record.partner, record, sequence, status);
-        return finish(record, sequence, status, nullptr);
+        return finish(record, sequence, status);
     }
     Instance &instance = at->second;
     if (instance.wants_to_fail) {
         if (instance.deadline <= now)
-            finish(record, sequence, *instance.wants_to_fail, nullptr);
+            finish(record, sequence, *instance.wants_to_fail);
         return;
     }
     send_up(record.partner, record, sequence, status);
@@ -359,13 +373,13 @@ void Collectives::on_partner_failed(Record &record, const wire::CollectiveUp &me
     const Instance &instance = record.instances.at(message.sequence);
     if (!instance.wants_to_fail && !instance.arrived.empty())
         send_up(record.partner, record, message.sequence, message.status);
-    finish(record, message.sequence, message.status, nullptr);
+    finish(record, message.sequence, message.status);
 }
 
 // ----------------------------------------------------------------------------------------------------
 
 bool Collectives::dispensable(const Record &record, HostIndex host) {
-    return record.leaves.contains(host) && port_.is_tolerant(record.signature);
+    return has(record.leaves, host) && port_.is_tolerant(record.signature);
 }
 
 void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {
@@ -374,8 +388,8 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
     Record *record = record_for(message.signature, nullptr);
     if (record && record->handed_down.contains(message.sequence))
         return skip(*record, message.sequence, from); // it has failed there, and waits for nothing
-    if (!record || std::find(record->children.begin(), record->children.end(), from) == record->children.end() ||
-        message.sequence >= record->next_sequence + max_ahead || finished(*record, message.sequence)) {
+    if (!record || !has(record->children, from) || message.sequence >= record->next_sequence + max_ahead ||
+        finished(*record, message.sequence)) {
         ++dropped_;
         return;
     }
@@ -394,9 +408,8 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         return;
     }
     for (auto &contribution : message.contributions) {
-        bool may_be = record->partner != no_host
-                          ? contribution.host == from
-                          : std::binary_search(record->hosts.begin(), record->hosts.end(), contribution.host);
+        bool may_be =
+            record->partner != no_host ? contribution.host == from : record->hosts.contains(contribution.host);
         if (!may_be) {
             ++dropped_;
             continue;
@@ -420,7 +433,7 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
     }
     auto found = record->instances.find(message.sequence);
     if (message.status != PMIX_SUCCESS)
-        return finish(*record, message.sequence, message.status, nullptr);
+        return finish(*record, message.sequence, message.status);
     if (found == record->instances.end() || !found->second.up_sent) {
         ++dropped_; // complete without us: a lie
         return;
@@ -465,7 +478,7 @@ void Collectives::on_host_gone(TimePoint now, HostIndex host) {
             skip(*record, sequence, host);
     }
     for (auto [order, record] : std::map(busy_)) {
-        bool is_child = std::find(record->children.begin(), record->children.end(), host) != record->children.end();
+        bool is_child = has(record->children, host);
         if (host != record->parent && !is_child)
             continue;
         std::vector<std::uint64_t> broken;
@@ -480,7 +493,7 @@ void Collectives::on_host_gone(TimePoint now, HostIndex host) {
                     at->second.pieces_by = now + verdict_patience;
                 }
             } else if (record->partner == host) {
-                finish(*record, sequence, PMIX_ERR_LOST_CONNECTION, nullptr);
+                finish(*record, sequence, PMIX_ERR_LOST_CONNECTION);
             } else if (!dispensable(*record, host)) {
                 fail(now, *record, sequence, PMIX_ERR_LOST_CONNECTION);
             } else if (at->second.arrived.insert(host).second) {
@@ -520,7 +533,7 @@ void Collectives::on_time(TimePoint now) {
             } else if (instance.pieces_by <= now) {
                 late.emplace_back(sequence, PMIX_ERR_LOST_CONNECTION);
             } else if (instance.probe_at <= now) {
-                auto probe = share(wire::encode(wire::CollectiveProbe{record->key, sequence}));
+                auto probe = share(wire::encode(wire::CollectiveProbe{*record->key, sequence}));
                 instance.probe_at = instance.pieces ? now + piece_patience : TimePoint::max();
                 if (instance.pieces) {
                     hosts_.send(record->parent, wire::CollectiveProbe::type, probe);

@@ -45,6 +45,7 @@
 #include "common/loop/event_loop.h"
 #include "common/transport/tree.h"
 #include "common/wire/collective_messages.h"
+#include "common/wire/rank_set.h"
 #include "server-glue/collective/result_pieces.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/core/one_shot.h"
@@ -91,9 +92,10 @@ class Collectives {
     // Who wants to fail waits so long for its partner's word; a partner that is gone is noticed earlier.
     static constexpr Duration verdict_patience = std::chrono::seconds(5);
     static constexpr Duration piece_patience = std::chrono::seconds(2);
-    // Signatures that are remembered (their counters must be); beyond that enter() refuses, and other hosts that wait
-    // for this one are told so.
+    // Signatures that are remembered (their counters must be), and what is kept of all of them together; beyond either
+    // enter() refuses, and other hosts that wait for this one are told so.
     static constexpr std::size_t max_signatures = 100'000;
+    static constexpr std::size_t max_bytes = 256u << 20;
 
     // So many children hand a large result on to one another; to fewer it is sent as often.
     static constexpr std::uint32_t least_chain = 3;
@@ -105,8 +107,9 @@ class Collectives {
     };
     Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix)
         : Collectives(hosts, port, self, radix, PieceSizes()) {}
-    Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix, PieceSizes pieces)
-        : hosts_(hosts), port_(port), self_(self), radix_(radix), piece_sizes_(pieces) {}
+    Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix, PieceSizes pieces,
+                std::size_t most_bytes = max_bytes)
+        : hosts_(hosts), port_(port), self_(self), radix_(radix), most_bytes_(most_bytes), piece_sizes_(pieces) {}
     ~Collectives() { drop_all(); }
     Collectives(const Collectives &) = delete;
     Collectives &operator=(const Collectives &) = delete;
@@ -142,6 +145,8 @@ class Collectives {
     void on_time(TimePoint now);
 
     std::size_t active() const; // collectives that are under way here
+    // Of the signatures that are remembered, without what is under way.
+    std::size_t bytes() const { return bytes_; }
     // Signatures of which children have yet to take a result.
     std::size_t handing_down() const { return handing_down_.size(); }
     // Is one of them with that namespace?
@@ -170,17 +175,18 @@ class Collectives {
         std::set<HostIndex> fed;     // get the pieces from here, and not from a sibling
         TimePoint heeds_probes_at{}; // who gets them next hands them on to others who wait
     };
-    struct Record {              // of one signature
+    // Of one signature. It is kept for the life of the step: nothing in it grows with the hosts but by a bit for each.
+    struct Record {
         std::uint64_t order = 0; // of creation: work goes in this order, so that runs replay
         Signature signature;
-        Bytes key;
+        const Bytes *key = nullptr; // the one of records_
         HostIndex parent = no_host;
-        std::vector<HostIndex> children;
+        std::vector<HostIndex> children; // ascending, as all of these
         HostIndex partner = no_host;     // the one child, where two hosts tell each other
-        std::set<HostIndex> leaves;      // children that have none
+        std::vector<HostIndex> leaves;   // children that have none
         std::vector<HostIndex> siblings; // the parent's children behind this host, if they hand pieces on
-        std::set<HostIndex> elders;      // those before it
-        std::vector<HostIndex> hosts;    // ascending; as many as the job may have, so no tree of nodes
+        std::vector<HostIndex> elders;   // those before it
+        wire::RankSet hosts;
         std::uint64_t next_sequence = 0; // of the next enter()
         std::map<std::uint64_t, Instance> instances;
         std::map<std::uint64_t, std::int32_t> failed_early; // not yet entered here
@@ -189,8 +195,10 @@ class Collectives {
 
     // nullptr when the signature is malformed, or this host has no part in it or no room for it.
     Record *record_for(const Bytes &key, const Signature *known);
+    // Its key is that one.
     std::optional<Record> make_record(const Bytes &key, const Signature *known);
-    bool is_full() const { return records_.size() >= max_signatures; }
+    static std::size_t bytes_of(const Record &record);
+    bool is_full() const { return records_.size() >= max_signatures || bytes_ >= most_bytes_; }
     // `has_part`: the message brings a part, and is no question for one.
     bool refuse_for_want_of_room(HostIndex from, const Bytes &key, std::uint64_t sequence, bool has_part);
     bool finished(const Record &record, std::uint64_t sequence) const;
@@ -205,8 +213,8 @@ class Collectives {
     void fail_with_partner(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status);
     void on_partner_failed(Record &record, const wire::CollectiveUp &message);
     void contribute(Instance &instance, Bytes data);
-    void complete_all(Record &record, std::uint64_t sequence, std::vector<wire::Contribution> contributions);
-    void finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions);
+    void finish(Record &record, std::uint64_t sequence, std::int32_t status,
+                std::vector<wire::Contribution> contributions = {});
     // Deals with local members that have gone; true when the instance is no longer as it was.
     bool ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence);
     HostIndex next_sibling(const Record &record);
@@ -231,6 +239,8 @@ class Collectives {
     HostIndex self_;
     std::uint32_t radix_;
     std::unordered_map<Bytes, Record> records_;
+    std::size_t bytes_ = 0; // of these
+    const std::size_t most_bytes_;
     // Records with an instance under way, so that time and losses cost nothing when idle.
     std::map<std::uint64_t, Record *> busy_;
     std::map<std::uint64_t, Record *> handing_down_; // likewise, with a result that children take in pieces

@@ -45,7 +45,7 @@ void Collectives::on_piece(TimePoint now, HostIndex from, const wire::Collective
     Instance *instance = waiting_for_result(record, message.sequence);
     if (!instance)
         return;
-    bool from_above = from == record->parent || record->elders.contains(from);
+    bool from_above = from == record->parent || std::binary_search(record->elders.begin(), record->elders.end(), from);
     if (!from_above || !begin_pieces(now, *record, message.sequence, *instance, message.count, message.total) ||
         !instance->pieces->add(message, payload)) {
         ++dropped_;
@@ -69,10 +69,10 @@ void Collectives::complete_with_pieces(Record &record, std::uint64_t sequence) {
     if (record.instances.empty())
         busy_.erase(record.order);
     hosts_.send(record.parent, wire::CollectiveTaken::type,
-                share(wire::encode(wire::CollectiveTaken{record.key, sequence})));
+                share(wire::encode(wire::CollectiveTaken{*record.key, sequence})));
     auto down = node.mapped().pieces->take_result();
     node.mapped().pieces = nullptr; // no more memory than need be, while the library copies it
-    if (!down || down->signature != record.key || down->sequence != sequence || down->status != PMIX_SUCCESS)
+    if (!down || down->signature != *record.key || down->sequence != sequence || down->status != PMIX_SUCCESS)
         return node.mapped().reply(PMIX_ERROR, nullptr); // what a daemon of ours never sends
     node.mapped().reply(PMIX_SUCCESS,
                         std::make_shared<const std::vector<wire::Contribution>>(std::move(down->contributions)));
@@ -107,7 +107,7 @@ void Collectives::hand_down(Record &record, std::uint64_t sequence, std::shared_
     HandedDown handed;
     handed.pieces = std::move(pieces);
     auto complete = share(
-        wire::encode(wire::CollectiveComplete{record.key, sequence, handed.pieces->count(), handed.pieces->total()}));
+        wire::encode(wire::CollectiveComplete{*record.key, sequence, handed.pieces->count(), handed.pieces->total()}));
     for (HostIndex child : record.children) {
         if (hosts_.send(child, wire::CollectiveComplete::type, complete))
             handed.awaited.insert(child);

@@ -25,7 +25,7 @@ Bytes SessionCollectives::normal(const Signature &signature) const {
     for (auto &members : copy.members) {
         if (members.all || members.ranks.size() == sizes_.at(members.nspace)) {
             members.all = 1;
-            members.ranks.clear();
+            members.ranks = {};
         }
     }
     return wire::encode(copy);
@@ -75,7 +75,7 @@ bool SessionCollectives::replaces(const Member &member, const wire::SessionColle
     auto last = answered_.find({member.step, message.signature});
     if (last != answered_.end() && message.sequence <= last->second.sequence)
         return true;
-    const Signature signature = *wire::decode<Signature>(message.signature);
+    const Signature signature = *read_signature(message.signature);
     // Nor is that a join which met a namespace that there is not: when it comes, it has joined none of those either.
     bool alone = message.status == PMIX_ERR_TIMEOUT || (message.status == PMIX_ERR_NOT_FOUND && !known(signature));
     auto same = [&](const Join &join) {
@@ -139,7 +139,7 @@ void SessionCollectives::forget_idle(Places::iterator place) {
 }
 
 Result<void> SessionCollectives::join(const Member &member, wire::SessionCollectiveJoin message) {
-    auto signature = wire::decode<Signature>(message.signature);
+    auto signature = read_signature(message.signature);
     if (!signature)
         return signature.failure();
     Bytes nspace = message.part.info.nspace;
@@ -195,7 +195,7 @@ void SessionCollectives::enter(Join join) {
     auto [at, fresh] = places_.try_emplace(key);
     Place &place = at->second;
     if (fresh) {
-        place.signature = *wire::decode<Signature>(key);
+        place.signature = *read_signature(key);
         place_bytes_ += key.size();
     }
     std::uint64_t number = place.next[nspace]++;
@@ -212,7 +212,8 @@ void SessionCollectives::enter(Join join) {
 static bool has_any(const Members &members, const RankRanges &ended) {
     if (members.all)
         return !ended.empty();
-    return std::any_of(members.ranks.begin(), members.ranks.end(), [&](Rank rank) { return ended.contains(rank); });
+    return std::any_of(ended.ranges().begin(), ended.ranges().end(),
+                       [&](const auto &range) { return members.ranks.has_one_of(range.first, range.second); });
 }
 static bool has_any(const Signature &signature, const Bytes &nspace, const RankRanges &ended) {
     return std::any_of(signature.members.begin(), signature.members.end(),

@@ -142,6 +142,8 @@ void StepCollectives::complete(const Signature &signature, const Contributions &
     for (const auto &contribution : *contributions)
         size += contribution.data.size();
     waiting->data.reserve(size);
+    // That of this host goes back with the others': libpmix stores it for its clients, which otherwise ask for what
+    // they have of each other (server_store_modex_cb() of 5.0.7), and a group is made of all parts.
     for (const auto &contribution : *contributions) {
         if (contribution.host != no_host) {
             waiting->data += contribution.data;
@@ -166,24 +168,29 @@ void StepCollectives::complete(const Signature &signature, const Contributions &
 
 Result<std::vector<HostIndex>> StepCollectives::hosts_of(const Signature &signature) {
     const JobMap &map = context_.step.map;
-    std::set<HostIndex> hosts;
+    std::vector<bool> takes_part(map.host_count());
     for (const auto &members : signature.members) {
         if (members.nspace != context_.step.nspace)
             continue; // its own step sees to it
         if (members.all) {
             for (HostIndex h = 0; h < map.host_count(); ++h) {
                 if (!map.ranks_on(h).empty())
-                    hosts.insert(hosts.end(), h);
+                    takes_part[h] = true;
             }
+            continue;
         }
-        for (Rank rank : members.ranks) {
-            HostIndex host = map.host_of(rank);
-            if (host == no_host)
-                return error(ErrorKind::not_found, "there is no rank {}", rank);
-            hosts.insert(host);
-        }
+        // Before they are gone through: another host may say that there are four billion.
+        if (members.ranks.back() >= map.rank_count())
+            return error(ErrorKind::not_found, "there is no rank {}", members.ranks.back());
+        for (Rank rank : members.ranks)
+            takes_part[map.host_of(rank)] = true;
     }
-    return std::vector<HostIndex>(hosts.begin(), hosts.end());
+    std::vector<HostIndex> hosts;
+    for (HostIndex h = 0; h < map.host_count(); ++h) {
+        if (takes_part[h])
+            hosts.push_back(h);
+    }
+    return hosts;
 }
 
 bool StepCollectives::lacks_one_for_libpmix(const Part &part) {

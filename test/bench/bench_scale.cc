@@ -16,12 +16,17 @@ using namespace pmixhost;
 
 int main(int argc, char **argv) {
     auto most = argc > 1 ? static_cast<HostIndex>(std::strtoul(argv[1], nullptr, 10)) : HostIndex{10000};
+    using Who = CollectiveCase::Who;
     constexpr CollectiveCase collectives[] = {
         {"barrier", 32, 0, 10000, false, false, false, PMIX_SUCCESS},
         {"barrier, radix 8", 8, 0, 10000, false, false, false, PMIX_SUCCESS},
         {"barrier, 1 % slow", 32, 0, 10000, true, false, false, PMIX_SUCCESS},
         {"barrier, a host is lost", 32, 0, 10000, false, true, false, PMIX_ERR_LOST_CONNECTION},
         {"barrier, a rank has ended", 32, 0, 10000, false, false, true, PMIX_ERR_PROC_TERM_WO_SYNC},
+        {"barrier, first half", 32, 0, 10000, false, false, false, PMIX_SUCCESS, Who::first_half},
+        {"barrier, each second rank", 32, 0, 10000, false, false, false, PMIX_SUCCESS, Who::every_second},
+        {"barrier, half of each host", 32, 0, 1000, false, false, false, PMIX_SUCCESS, Who::half_of_each_host},
+        {"barrier, two ranks of three", 32, 0, 1000, false, false, false, PMIX_SUCCESS, Who::two_of_three},
         {"64 B a host", 32, 64, 10000, false, false, false, PMIX_SUCCESS},
         {"8 KiB a host (128 x 64 B)", 32, 8192, 1000, false, false, false, PMIX_SUCCESS},
         {"8 KiB a host, radix 2", 2, 8192, 1000, false, false, false, PMIX_SUCCESS},

@@ -6,7 +6,7 @@
 // Times are CPU time of the process, in ms; memory is what its resident set has grown by. "all": each process is
 // described to libpmix, "own": those of this host (daemon.details_up_to).
 #include "plugins/slurm/backend/backend_step.h"
-#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/base/task_map.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/tasks/job_info.h"
 

@@ -42,6 +42,8 @@ struct CollectiveCase {
     bool slow, lost_host; // 1 % of the hosts work 100 times as long; one has been lost
     bool dead;            // a process has ended without having come, and nobody was told
     std::int32_t status;
+    // Whose it is: of all, named by the wildcard, or of ranks that are named one by one, with 128 on each host.
+    enum class Who { all, first_half, every_second, half_of_each_host, two_of_three } who = Who::all;
 };
 ScaleCosts run_collective(const CollectiveCase &one, HostIndex hosts);
 

@@ -33,7 +33,8 @@ class ScalePlot {
                                y_of(i), names[i]);
         static constexpr const char *colors[] = {"#1b6ca8", "#b5482a", "#2a7f4f", "#7a4fa3", "#a8861b",
                                                  "#444444", "#c2498a", "#2aa0a0", "#9bb81b", "#c97b2c",
-                                                 "#5c6bc0", "#8d6e63", "#00897b", "#6d4c41", "#d81b60"};
+                                                 "#5c6bc0", "#8d6e63", "#00897b", "#6d4c41", "#d81b60",
+                                                 "#7cb342", "#546e7a", "#ef9a9a", "#90caf9"};
         for (std::size_t i = 0; i < lines_.size(); ++i)
             out +=
                 fmt::format("<polyline fill=\"none\" stroke=\"{0}\" stroke-width=\"2\" points=\"{1}\"/>"

@@ -18,6 +18,21 @@ template <typename Message> void round_trip(std::string_view bytes) {
     if (auto message = wire::decode<Message>(bytes))
         fuzz_expect(wire::encode(*message) == bytes);
 }
+// Nor is there another signature of the same processes.
+void one_key(std::string_view bytes) {
+    auto signature = read_signature(bytes);
+    if (!signature)
+        return;
+    for (const Members &members : signature->members) {
+        if (members.ranks.size() > 10'000)
+            continue;
+        std::vector<std::uint32_t> ranks;
+        for (std::uint32_t rank : members.ranks)
+            ranks.push_back(rank);
+        fuzz_expect(ranks.size() == members.ranks.size());
+        fuzz_expect(wire::encode(wire::RankSet(ranks)) == wire::encode(members.ranks));
+    }
+}
 using Inputs = decltype(std::tuple_cat(std::declval<wire::AllMessages>(),
                                        std::declval<std::tuple<wire::Introduction, wire::GroupPart, Signature>>()));
 constexpr std::size_t count = std::tuple_size_v<Inputs>;
@@ -39,7 +54,7 @@ std::vector<std::string> fuzz_seeds() {
     std::vector<std::string> seeds;
     add_seeds(seeds, std::make_index_sequence<count>());
     wire::CollectiveUp up;
-    Signature signature{CollectiveKind::fence, {{"a", 1, {}}, {"b", 0, {0, 1, 7}}}};
+    Signature signature{CollectiveKind::fence, {{"a", 1, {}}, {"b", 0, {0, 1, 7}}, {"c", 0, {0, 1000, 2000, 9000}}}};
     up.signature = wire::encode(signature);
     up.contributions = {{0, "x"}, {3, "yy"}};
     seeds.push_back("\3" + wire::encode(up));
@@ -64,6 +79,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     std::size_t which = data[0] % (count + 3);
     if (which < count) {
         decode_one(which, bytes, std::make_index_sequence<count>());
+        if (which == count - 1)
+            one_key(bytes);
     } else if (which == count) {
         if (auto contact = Contact::decode(bytes))
             fuzz_expect(contact->addresses.size() <= 16 && wire::encode(*contact) == bytes);

@@ -65,6 +65,7 @@ class World {
 
     void deliver(HostIndex from, HostIndex to, std::uint8_t type, SharedBytes payload) {
         ++messages;
+        bytes += payload->size();
         if (type == wire::CollectiveUp::type && wire::decode<wire::CollectiveUp>(*payload)->status == PMIX_SUCCESS)
             told.insert({from, wire::decode<wire::CollectiveUp>(*payload)->sequence});
         auto &link = link_[{from, to}];
@@ -94,6 +95,10 @@ class World {
         entered.insert({h, id});
         hosts_[h].collectives->enter(now_, signature, Bytes(1 + h % 7, static_cast<char>('a' + h % 26)), PMIX_SUCCESS,
                                      deadline, hosts_[h].reply(id));
+    }
+    void barrier(HostIndex h, std::uint64_t id, const Signature &signature) {
+        entered.insert({h, id});
+        hosts_[h].collectives->enter(now_, signature, "", PMIX_SUCCESS, TimePoint{} + 60s, hosts_[h].reply(id));
     }
     void enter_at(TimePoint when, HostIndex h, std::uint64_t id, const Signature &signature) {
         at(when, [this, h, id, signature] { enter(h, id, signature, TimePoint{} + 60s); });
@@ -166,7 +171,7 @@ class World {
     std::map<std::pair<HostIndex, std::uint64_t>, Answer> answers;
     std::set<std::pair<HostIndex, std::uint64_t>> entered;
     std::set<std::pair<HostIndex, std::uint64_t>> told; // their parents what they and all behind them have
-    std::uint64_t messages = 0;
+    std::uint64_t messages = 0, bytes = 0;
 
   private:
     struct Event {
@@ -402,6 +407,34 @@ void a_thousand_hosts(void **) {
     assert_true(world.messages <= 2 * 3 * (2 * 999));
 }
 
+// A barrier of some of the hosts, which are named one by one: it costs what one of all of them costs, which the
+// wildcard names, and 16 bytes a message where they are at one distance, however many; else a bit of each at most.
+void a_list_is_as_cheap_as_the_wildcard(void **) {
+    constexpr std::uint64_t of_a_message = 50; // an Up or Down of this job with the wildcard, without data
+    for (HostIndex size : {100, 300, 1000}) {
+        auto bytes_of_barrier = [size](auto is_in) {
+            World world(size, 32, base_seed());
+            std::vector<HostIndex> ranks;
+            for (HostIndex h = 0; h < size; ++h) {
+                if (is_in(h))
+                    ranks.push_back(h);
+            }
+            auto signature = signature_of(world, ranks);
+            for (HostIndex h : ranks)
+                world.at(TimePoint{}, [&world, h, signature] { world.barrier(h, 1, signature); });
+            world.run();
+            for (HostIndex h : ranks)
+                assert_int_equal(world.answers.at({h, 1}).status, PMIX_SUCCESS);
+            assert_int_equal(world.messages, 2 * (ranks.size() - 1));
+            return world.bytes / world.messages;
+        };
+        assert_true(bytes_of_barrier([](HostIndex) { return true; }) < of_a_message);
+        assert_true(bytes_of_barrier([size](HostIndex h) { return h < size / 2; }) < of_a_message + 16);
+        assert_true(bytes_of_barrier([](HostIndex h) { return h % 2 == 1; }) < of_a_message + 16);
+        assert_true(bytes_of_barrier([](HostIndex h) { return h % 3 != 2; }) < of_a_message + 16 + size / 8);
+    }
+}
+
 void a_thousand_hosts_in_trouble(void **) {
     World world(1000, 32, base_seed());
     exchange(world, 1, 3, true);
@@ -530,6 +563,7 @@ int main() {
         cmocka_unit_test(a_chain_goes_on_where_two_cannot_reach_each_other),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(a_thousand_hosts),
+        cmocka_unit_test(a_list_is_as_cheap_as_the_wildcard),
         cmocka_unit_test(two_hosts_come_to_the_same_verdict),
         cmocka_unit_test(a_thousand_hosts_in_trouble),
         cmocka_unit_test(a_dead_process_is_found_by_asking),

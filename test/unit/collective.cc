@@ -4,12 +4,16 @@
 
 #include <pmix_common.h>
 
+#include "test/unit/counted_memory.h"
 #include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 
 static Rank size_of(const Bytes &nspace) {
     return nspace == "job" ? 4 : 0;
+}
+static Signature wildcard() {
+    return *canonical(CollectiveKind::fence, {{"job", 0, true}}, size_of);
 }
 
 static void order_and_doubles_do_not_matter(void **) {
@@ -25,6 +29,68 @@ static void all_ranks_are_the_wildcard(void **) {
                           {{"job", 0, false}, {"job", 2, false}, {"job", 1, false}, {"job", 3, false}}, size_of);
     auto wildcard = canonical(CollectiveKind::fence, {{"job", 0, true}}, size_of);
     assert_true(wire::encode(*list) == wire::encode(*wildcard));
+}
+
+// Of a job of 1.28 million ranks; it was 2.5 MB, one rank after the other.
+static void a_list_of_half_of_the_ranks_is_small(void **) {
+    static constexpr Rank ranks = 1'280'000;
+    auto key_of = [](auto is_in) {
+        std::vector<Process> list;
+        for (Rank rank = ranks; rank-- > 0;) {
+            if (is_in(rank))
+                list.push_back({"job", rank, false});
+        }
+        return wire::encode(*canonical(CollectiveKind::fence, list, [](const Bytes &) { return ranks; }));
+    };
+    std::size_t of_all = wire::encode(wildcard()).size();
+    assert_int_equal(key_of([](Rank rank) { return rank < ranks / 2; }).size(), of_all + 16);
+    Bytes odd = key_of([](Rank rank) { return rank % 2 == 1; });
+    assert_int_equal(odd.size(), of_all + 16);
+    assert_true(key_of([](Rank rank) { return rank % 3 != 2; }).size() < of_all + ranks / 8 + 100);
+    auto back = read_signature(odd);
+    assert_true(back && back->contains("job", 1) && back->contains("job", ranks - 1));
+    assert_false(back->contains("job", 0) || back->contains("job", ranks) || back->contains("jo", 1));
+}
+
+// All that other hosts send; each set of participants has one key.
+static void signatures_that_nobody_makes_are_refused(void **) {
+    auto is_read = [](const Signature &signature) { return read_signature(wire::encode(signature)).ok(); };
+    Signature good = *canonical(CollectiveKind::fence, {{"a", 0, true}, {"job", 3, false}, {"job", 1, false}},
+                                [](const Bytes &) { return Rank{4}; });
+    assert_true(is_read(good) && is_read(wildcard()));
+    assert_false(read_signature(wire::encode(good) + "x").ok());
+    assert_false(read_signature("").ok());
+    assert_false(is_read(Signature()));
+    std::swap(good.members[0], good.members[1]);
+    assert_false(is_read(good));
+    good.members[1] = good.members[0];
+    assert_false(is_read(good));
+    good.members.pop_back();
+    assert_true(is_read(good));
+    good.members[0].all = 1; // and these
+    assert_false(is_read(good));
+    good.members[0].ranks = {};
+    good.members[0].all = 2;
+    assert_false(is_read(good));
+    good.members[0].all = 0; // nobody
+    assert_false(is_read(good));
+    good.members[0].ranks = {highest_rank};
+    assert_true(is_read(good));
+    good.members[0].ranks = {highest_rank + 1};
+    assert_false(is_read(good));
+    for (int kind : {0, 6}) {
+        Signature other = wildcard();
+        other.kind = static_cast<CollectiveKind>(kind);
+        assert_false(is_read(other));
+    }
+    // The ranks 0 and 1 in two runs: another key, and the same processes.
+    Bytes key = wire::encode(*canonical(CollectiveKind::fence, {{"job", 0, false}, {"job", 1, false}}, size_of));
+    Bytes words, others;
+    wire::Writer(words).put(std::vector<std::uint32_t>{0, 0, 3});
+    wire::Writer(others).put(std::vector<std::uint32_t>{1, 0, 1, 0, 1, 1, 0});
+    auto place = key.find(words);
+    assert_true(place != Bytes::npos);
+    assert_false(read_signature(key.replace(place, words.size(), others)).ok());
 }
 
 static void unknown_participants_are_refused(void **) {
@@ -62,10 +128,14 @@ struct Port final : FakeHosts, CollectivePort {
 };
 } // namespace
 
-static Signature wildcard() {
-    return *canonical(CollectiveKind::fence, {{"job", 0, true}}, size_of);
-}
 static const TimePoint start{};
+
+static wire::CollectiveUp up_of(HostIndex host, const Signature &signature) {
+    wire::CollectiveUp up;
+    up.signature = wire::encode(signature);
+    up.contributions = {{host, "part"}};
+    return up;
+}
 
 static void one_host_completes_alone(void **) {
     Port port;
@@ -192,6 +262,54 @@ static void a_full_table_is_told(void **) {
     assert_int_equal(port.completed.at(id + 1), PMIX_SUCCESS);
 }
 
+// Long keys fill the table before it has many of them.
+static void a_table_is_full_of_bytes(void **) {
+    constexpr std::size_t most = 64u << 10;
+    Port port;
+    port.hosts = {0};
+    Collectives c(port, port, 0, 2, {}, most);
+    Signature many = wildcard();
+    std::uint64_t id = 0;
+    for (; c.bytes() < most; ++id) {
+        many.group = std::to_string(id) + Bytes(4000, 'x');
+        c.enter(start, many, "", PMIX_SUCCESS, TimePoint::max(), port.reply(id));
+        assert_int_equal(port.completed.at(id), PMIX_SUCCESS);
+    }
+    assert_true(id >= 4 && id <= most / 8000);
+    many.group = "one more";
+    c.enter(start, many, "", PMIX_SUCCESS, TimePoint::max(), port.reply(id));
+    assert_int_equal(port.completed.at(id), PMIX_ERR_OUT_OF_RESOURCE);
+    port.hosts = {0, 1, 2};
+    wire::CollectiveUp up;
+    up.signature = wire::encode(many);
+    c.on_up(start, 2, up);
+    assert_int_equal(port.last_to<wire::CollectiveDown>(2).status, PMIX_ERR_OUT_OF_RESOURCE);
+    many.group = "0" + Bytes(4000, 'x'); // was there before
+    c.enter(start, many, "", PMIX_SUCCESS, TimePoint::max(), port.reply(id + 1));
+    assert_int_equal(port.completed.at(id + 1), PMIX_SUCCESS);
+}
+
+// What is kept of a signature for the life of the step does not grow with its hosts, but for a bit of each.
+static void a_record_of_many_hosts_is_small(void **) {
+    auto bytes_with = [](HostIndex hosts, HostIndex distance) {
+        Port port;
+        port.hosts.clear();
+        for (HostIndex h = 0; h < hosts; ++h)
+            port.hosts.push_back(h * distance);
+        Collectives c(port, port, 0, 32);
+        auto up = up_of(port.hosts.back(), wildcard()); // behind that one
+        c.on_up(start, distance, up);
+        assert_int_equal(c.dropped_messages(), 0);
+        up.contributions = {{port.hosts.back() + 1, "a host that does not take part"}};
+        c.on_up(start, 2 * distance, up);
+        assert_int_equal(c.dropped_messages(), 1);
+        return c.bytes();
+    };
+    assert_int_equal(bytes_with(2'000, 1), bytes_with(10'000, 1));
+    assert_int_equal(bytes_with(10'000, 1), bytes_with(10'000, 3));
+    assert_true(bytes_with(10'000, 1) < 2'000);
+}
+
 static void lies_are_dropped(void **) {
     Port port;
     Collectives c(port, port, 1, 2);
@@ -260,13 +378,6 @@ static void groups_of_other_names_are_others(void **) {
     assert_int_equal(port.completed.at(2), PMIX_ERR_TIMEOUT);
 }
 
-static wire::CollectiveUp up_of(HostIndex host, const Signature &signature) {
-    wire::CollectiveUp up;
-    up.signature = wire::encode(signature);
-    up.contributions = {{host, "part"}};
-    return up;
-}
-
 // A barrier is as small on many hosts as on few.
 static void who_has_no_data_adds_no_bytes(void **) {
     auto bytes_down = [](HostIndex hosts, const Bytes &data) {
@@ -292,6 +403,30 @@ static void who_has_no_data_adds_no_bytes(void **) {
     Collectives leaf(port, port, 2, 2);
     leaf.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     assert_true(port.sent_as<wire::CollectiveUp>(0).contributions.empty());
+}
+
+// To be sent, or to be handed to the processes here.
+static void what_all_have_brought_is_not_copied(void **) {
+    constexpr HostIndex hosts = 1000;
+    Port port;
+    port.hosts.clear();
+    wire::CollectiveUp ups[2]; // of the children, with what is behind them
+    for (HostIndex h = 0; h < hosts; ++h) {
+        port.hosts.push_back(h);
+        if (h > 0)
+            ups[h % 2].contributions.push_back({h, Bytes(100, 'x')});
+    }
+    Collectives c(port, port, 0, 2);
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    for (auto &up : ups)
+        up.signature = wire::encode(wildcard());
+    c.on_up(start, 1, std::move(ups[1]));
+    std::size_t before = allocations;
+    c.on_up(start, 2, std::move(ups[0]));
+    assert_true(allocations - before < 100);
+    assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
+    assert_int_equal(port.contributors.size(), hosts - 1);
+    assert_int_equal(port.last_to<wire::CollectiveDown>(2).contributions.size(), hosts - 1);
 }
 
 static wire::CollectiveUp failed_up(std::uint64_t sequence, std::int32_t status) {
@@ -516,6 +651,8 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(order_and_doubles_do_not_matter),
         cmocka_unit_test(all_ranks_are_the_wildcard),
+        cmocka_unit_test(a_list_of_half_of_the_ranks_is_small),
+        cmocka_unit_test(signatures_that_nobody_makes_are_refused),
         cmocka_unit_test(unknown_participants_are_refused),
         cmocka_unit_test(one_host_completes_alone),
         cmocka_unit_test(a_failure_waits_for_who_enters_late),
@@ -523,11 +660,14 @@ int main() {
         cmocka_unit_test(a_timeout_steps_over_no_earlier_failure),
         cmocka_unit_test(a_timeout_steps_over_no_earlier_one),
         cmocka_unit_test(a_full_table_is_told),
+        cmocka_unit_test(a_table_is_full_of_bytes),
+        cmocka_unit_test(a_record_of_many_hosts_is_small),
         cmocka_unit_test(lies_are_dropped),
         cmocka_unit_test(a_dead_participant_answers_a_probe),
         cmocka_unit_test(the_deadline_is_for_all),
         cmocka_unit_test(groups_of_other_names_are_others),
         cmocka_unit_test(who_has_no_data_adds_no_bytes),
+        cmocka_unit_test(what_all_have_brought_is_not_copied),
         cmocka_unit_test(two_hosts_tell_each_other),
         cmocka_unit_test(of_two_nobody_fails_alone),
         cmocka_unit_test(of_two_who_has_not_entered_answers),

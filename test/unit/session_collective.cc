@@ -318,6 +318,21 @@ void the_oldest_end_is_forgotten(void **) {
     assert_int_equal(s.status(3, 2), PMIX_ERR_LOST_CONNECTION);
 }
 
+// A namespace may name four billion ranks of another one; they are not gone through.
+void ranks_that_cannot_be_cost_nothing(void **) {
+    Session s;
+    Bytes words;
+    wire::Writer(words).put(std::vector<std::uint32_t>{1, 0, UINT32_MAX / 2 - 100, 2}); // each second one
+    Signature ab = all_of({"a", "b"});
+    ab.members[1] = {"b", 0, *wire::decode<wire::RankSet>(words)};
+    s.join(2, 0, all_of({"b", "c"}));
+    s.collectives.on_processes_ended("b", {{1, 1}});
+    assert_true(s.join(1, 0, ab));
+    assert_int_equal(s.status(1, 0), 1); // that one is not among them
+    s.collectives.on_processes_ended("b", {{1, 2}});
+    assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
+}
+
 void nonsense_is_refused(void **) {
     Session s;
     assert_false(s.join(1, 0, all_of({"a"})));
@@ -326,6 +341,8 @@ void nonsense_is_refused(void **) {
     broken.signature = "x";
     broken.part.info = Session::info(1);
     assert_false(s.collectives.join({1, 0}, broken).ok());
+    Signature twice = all_of({"a", "a"}); // one that no daemon makes
+    assert_false(s.join(1, 0, twice));
 }
 
 } // namespace
@@ -346,6 +363,7 @@ int main() {
         cmocka_unit_test(what_is_done_is_forgotten),
         cmocka_unit_test(failures_that_some_have_not_met_are_so_many),
         cmocka_unit_test(the_oldest_end_is_forgotten),
+        cmocka_unit_test(ranks_that_cannot_be_cost_nothing),
         cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -30,6 +30,19 @@ static void round_trip(void **) {
     assert_true(encode(*back) == bytes);
 }
 
+// What is large is not copied while it grows.
+static void the_size_is_known_before(void **) {
+    CollectiveUp large = sample();
+    large.contributions.assign(3, {7, Bytes(100'000, 'x')});
+    for (const auto &message : {sample(), large, CollectiveUp()}) {
+        auto bytes = encode(message);
+        assert_int_equal(encoded_size(message), bytes.size());
+        assert_true(bytes.capacity() < bytes.size() + 64);
+    }
+    Signature signature{CollectiveKind::fence, {{"a", 1, {}}, {"job", 0, {0, 1, 7}}}};
+    assert_int_equal(encoded_size(signature), encode(signature).size());
+}
+
 static void every_cut_is_refused(void **) {
     auto bytes = encode(sample());
     for (std::size_t n = 0; n < bytes.size(); ++n)
@@ -104,6 +117,7 @@ static void tree_shapes(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
+        cmocka_unit_test(the_size_is_known_before),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(lying_lengths_allocate_nothing),
         cmocka_unit_test(frames),

@@ -99,7 +99,7 @@ connection is opened: `common/transport/mesh.h`.
 
 A daemon that speaks another version is refused at its first frame, as is one whose Hello has another
 `wire_version`, a number made of all that follows: all daemons that speak to each other come from the same
-pmixhost. Those of a step are compared before, when it starts (`plugins/slurm/shim/task_map.h`).
+pmixhost. Those of a step are compared before, when it starts (`plugins/slurm/base/task_map.h`).
 
 ## Messages
 )",
