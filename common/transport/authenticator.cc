@@ -1,10 +1,11 @@
 // See authenticator.h.
 #include "common/transport/authenticator.h"
 
-#include "common/loop/worker.h"
+#include "common/loop/slow_calls.h"
 #include "common/transport/secret_box.h"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <munge.h>
 #include <thread>
@@ -61,19 +62,30 @@ Result<Bytes> munge_verify(uid_t uid, const Bytes &proof) {
     return Bytes(static_cast<const char *>(payload), static_cast<std::size_t>(length));
 }
 
+// A parent in the step's tree makes and looks at a proof for each of its children before the first fence, and munged
+// has two threads unless the site gives it more (munged --num-threads): a second question is answered while it works on
+// the first. Answers may then come in another order than questions. Nobody minds: each handshake has one question at a
+// time, the next being made of what the answer to the last was, and different handshakes know nothing of each other;
+// that a proof is accepted once is munged's own affair, which decides for one of two at the same time. libmunge is safe
+// for it: no context is shared by two threads (munge_ctx(3)).
+constexpr SlowCalls::Threads munge_threads{.at_once = 2};
+
 class MungeAuthenticator final : public Authenticator {
   public:
-    MungeAuthenticator(EventLoop &loop, uid_t uid) : worker_(loop), uid_(uid) {}
+    MungeAuthenticator(EventLoop &loop, uid_t uid) : calls_(loop, SIZE_MAX, munge_threads), uid_(uid) {}
     void prove(Bytes statement, Done done) override {
-        worker_.run([uid = uid_, statement = std::move(statement)] { return munge_prove(uid, statement); },
-                    std::move(done));
+        calls_.run_alone(
+            TimePoint::max(), [uid = uid_, statement = std::move(statement)] { return munge_prove(uid, statement); },
+            std::move(done));
     }
     void verify(Bytes proof, Done done) override {
-        worker_.run([uid = uid_, proof = std::move(proof)] { return munge_verify(uid, proof); }, std::move(done));
+        calls_.run_alone(
+            TimePoint::max(), [uid = uid_, proof = std::move(proof)] { return munge_verify(uid, proof); },
+            std::move(done));
     }
 
   private:
-    Worker worker_;
+    SlowCalls calls_;
     uid_t uid_;
 };
 

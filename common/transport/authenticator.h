@@ -20,8 +20,8 @@ class Authenticator {
 };
 
 // Credentials of munge, encrypted, that only `uid` can decode; a credential is accepted once (munge
-// keeps the replay cache) and only from `uid`. munged is asked in a thread of its own, about a proof for some
-// seconds where it does not run.
+// keeps the replay cache) and only from `uid`. munged is asked in up to two threads of their own, about a
+// proof for some seconds where it does not run. Answers come in any order.
 std::unique_ptr<Authenticator> make_munge_authenticator(EventLoop &loop, uid_t uid);
 
 // Where the daemons got a common secret at their start: a proof is the statement, encrypted and authenticated with a

@@ -18,6 +18,12 @@ namespace pmixhost {
 // How much of a large message goes into its tag before the kernel is offered it.
 static constexpr std::size_t tag_piece = 256u << 10;
 
+// What is read at once of a message whose length is known, and in a row: one busy peer must not starve the rest.
+static constexpr std::size_t read_size = 256u << 10;
+static constexpr std::size_t read_in_a_row = 1u << 20;
+// What is allocated for a message before any of it has come. More follows as it comes: a length is quickly said.
+static constexpr std::size_t first_room = 1u << 20;
+
 static Error no_tag(const FrameTags &tags, std::string_view part) {
     return error(ErrorKind::denied,
                  "the {} of frame {} does not have its tag: on the network between the hosts, frames are "
@@ -71,12 +77,31 @@ std::size_t Link::unsent_bytes() const {
     return queued_bytes_ + static_cast<std::size_t>(kernels);
 }
 
+bool Link::has_unsent() {
+    if (unsent_bytes() == 0)
+        return false;
+    is_waited_for_ = true;
+    watch();
+    return true;
+}
+
 Link::~Link() {
     *alive_ = false;
 }
 
 void Link::watch() {
-    unsigned wanted = (held_ ? 0u : EventLoop::readable) | (queue_.empty() ? 0u : EventLoop::writable);
+    // With the option a socket counts as writable when the kernel has nothing left that it has not sent. It is taken
+    // back for further frames, of which one would be let out at a time.
+    bool drains = false;
+    if (is_waited_for_ && !failed_ && queue_.empty())
+        is_waited_for_ = drains = unsent_bytes() > 0;
+    if (drains != tells_drained_) {
+        int most = drains ? 1 : 0; // 0: what the system has
+        bool is_set = ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof most) == 0;
+        drains = drains && is_set;
+        tells_drained_ = drains;
+    }
+    unsigned wanted = (held_ ? 0u : EventLoop::readable) | (queue_.empty() && !drains ? 0u : EventLoop::writable);
     if (wanted == interest_ || failed_)
         return;
     interest_ = wanted;
@@ -194,10 +219,9 @@ void Link::write_some() {
 
 void Link::read_some() {
     auto alive = alive_;
-    // Bounded work per turn, so that one busy peer does not starve the rest.
-    for (int turn = 0; turn < 16; ++turn) {
-        char buffer[65536];
-        ssize_t n = ::recv(fd_.get(), buffer, sizeof buffer, 0);
+    for (std::size_t read = 0; read < read_in_a_row;) {
+        std::size_t wanted = 0;
+        ssize_t n = receive(wanted);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -206,13 +230,63 @@ void Link::read_some() {
             return fail(system_error("connection", errno));
         if (n == 0)
             return fail(error(ErrorKind::unreachable, "the peer closed the connection"));
-        input_.append(buffer, static_cast<std::size_t>(n));
+        read += static_cast<std::size_t>(n);
 
         hand_over();
         if (!*alive || failed_ || held_)
             return;
-        if (static_cast<std::size_t>(n) < sizeof buffer)
+        if (static_cast<std::size_t>(n) < wanted)
             return;
+    }
+}
+
+// Puts what comes of a payload where it belongs, and what follows it into input_. `wanted` becomes what there was room
+// for; the rest is as recvmsg() has it.
+ssize_t Link::receive(std::size_t &wanted) {
+    char buffer[65536];
+    iovec parts[2];
+    msghdr message{};
+    message.msg_iov = parts;
+    std::size_t missing = incoming_ ? incoming_->missing() : 0, room = 0;
+    if (missing > 0) {
+        incoming_->make_room();
+        room = std::min(incoming_->room(), read_size);
+        parts[message.msg_iovlen++] = {incoming_->payload.data() + incoming_->come, room};
+    }
+    wanted = room;
+    if (room == missing) {
+        parts[message.msg_iovlen++] = {buffer, sizeof buffer};
+        wanted += sizeof buffer;
+    }
+    ssize_t n = ::recvmsg(fd_.get(), &message, 0);
+    if (n <= 0)
+        return n;
+    auto come = static_cast<std::size_t>(n), of_payload = std::min(come, room);
+    if (of_payload > 0)
+        incoming_->come += of_payload;
+    input_.append(buffer, come - of_payload);
+    return n;
+}
+
+// A string of its own each time, since one that grows takes up to twice as much as it is asked for.
+void Link::Incoming::make_room() {
+    if (room() > 0 || missing() == 0)
+        return;
+    std::size_t size = std::min<std::size_t>(header.length, std::max(first_room, 2 * come));
+    Bytes larger;
+    larger.reserve(size);
+    larger.append(payload);
+    larger.resize(size);
+    payload = std::move(larger);
+}
+
+void Link::Incoming::take(std::string_view bytes) {
+    while (!bytes.empty()) {
+        make_room();
+        std::size_t some = std::min(room(), bytes.size());
+        std::copy_n(bytes.data(), some, payload.data() + come);
+        come += some;
+        bytes.remove_prefix(some);
     }
 }
 
@@ -225,7 +299,7 @@ Result<void> Link::begin_incoming() {
     auto header = wire::decode_header(head, limit_);
     if (!header)
         return header.failure();
-    incoming_ = Incoming{.header = *header};
+    incoming_ = Incoming{.header = *header, .payload = {}};
     return {};
 }
 
@@ -241,21 +315,22 @@ void Link::hand_over() {
                 return fail(begun.failure());
             consumed_ += head;
         }
-        std::size_t length = incoming_->header.length;
-        std::size_t tail = tags_in_ && length > 0 ? FrameTags::size : 0;
-        auto have = std::string_view(input_).substr(consumed_);
+        std::size_t tail = tags_in_ && incoming_->header.length > 0 ? FrameTags::size : 0;
+        auto some = std::string_view(input_).substr(consumed_, incoming_->missing());
+        incoming_->take(some);
+        consumed_ += some.size();
         if (tail > 0) {
-            auto piece = have.substr(0, length).substr(incoming_->in_tag);
-            tags_in_->add(piece);
-            incoming_->in_tag += piece.size();
+            tags_in_->add(
+                std::string_view(incoming_->payload).substr(incoming_->in_tag, incoming_->come - incoming_->in_tag));
+            incoming_->in_tag = incoming_->come;
         }
-        if (have.size() < length + tail)
+        if (incoming_->missing() > 0 || input_.size() - consumed_ < tail)
             break;
-        if (tail > 0 && !FrameTags::same(tags_in_->of_payload(), have.data() + length))
+        if (tail > 0 && !FrameTags::same(tags_in_->of_payload(), input_.data() + consumed_))
             return fail(no_tag(*tags_in_, "message"));
+        consumed_ += tail;
         auto type = incoming_->header.type;
-        Bytes payload(have.substr(0, length));
-        consumed_ += length + tail;
+        Bytes payload = std::move(incoming_->payload);
         incoming_.reset();
         auto on_message = callbacks_.on_message; // a callback may replace the callbacks
         on_message(type, std::move(payload));
@@ -264,8 +339,6 @@ void Link::hand_over() {
     }
     input_.erase(0, consumed_);
     consumed_ = 0;
-    if (input_.empty() && input_.capacity() > (1u << 20))
-        input_.shrink_to_fit();
 }
 
 void Link::release() {

@@ -51,6 +51,9 @@ class Link {
     // With what the kernel has taken and not sent: a process that ends then takes that with it, where something of the
     // other side's is still unread.
     std::size_t unsent_bytes() const;
+    // Are there any? As long as there are, the loop wakes when the last of them goes, which it is not told otherwise:
+    // whoever waits for it asks again before the loop waits.
+    bool has_unsent();
 
   private:
     struct Outgoing {
@@ -66,13 +69,20 @@ class Link {
     };
     struct Incoming {
         wire::FrameHeader header;
-        std::size_t in_tag = 0; // bytes of the payload
+        Bytes payload;          // has room for more than has come, and at the end for all of it
+        std::size_t come = 0;   // bytes of it
+        std::size_t in_tag = 0; // and of these, that are in the tag
+        std::size_t missing() const { return header.length - come; }
+        std::size_t room() const { return payload.size() - come; }
+        void make_room();
+        void take(std::string_view bytes);
     };
     void prepare(Outgoing &frame, std::size_t bytes);
     Result<void> begin_incoming();
     void on_ready(unsigned ready);
     void write_some();
     void read_some();
+    ssize_t receive(std::size_t &wanted);
     void hand_over();
     void fail(Error why);
     void watch();
@@ -92,8 +102,10 @@ class Link {
     std::size_t sent_of_first_ = 0; // bytes of queue_.front() that are out
     std::unique_ptr<FrameTags> tags_out_, tags_in_;
     std::size_t queued_bytes_ = 0;
+    bool is_waited_for_ = false; // by who has asked has_unsent()
+    bool tells_drained_ = false; // the socket is writable only when the kernel has sent all
 
-    Bytes input_; // bytes read and not yet consumed
+    Bytes input_; // bytes read and not yet consumed; none while some of a payload are missing, but in hand_over()
     std::size_t consumed_ = 0;
     std::optional<Incoming> incoming_; // the frame whose header is consumed
     // Set by the destructor: tells a method on the stack that its object is gone.

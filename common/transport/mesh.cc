@@ -251,6 +251,12 @@ std::size_t Mesh::introduced() const {
     }));
 }
 
+std::size_t Mesh::dials_under_way() const {
+    return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [](const auto &entry) {
+        return entry.second->dial && !entry.second->dial->in_vain;
+    }));
+}
+
 bool Mesh::wanted() const {
     return std::any_of(peers_.begin(), peers_.end(),
                        [](const auto &entry) { return !entry.second->links.empty() || entry.second->dial; });
@@ -272,6 +278,13 @@ std::size_t Mesh::unsent_bytes() const {
             bytes += link->unsent_bytes();
     }
     return bytes;
+}
+
+bool Mesh::has_unsent() {
+    return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
+        return std::any_of(entry.second->links.begin(), entry.second->links.end(),
+                           [](const auto &link) { return link.second->has_unsent(); });
+    });
 }
 
 std::size_t Mesh::queued_bytes() const {

@@ -93,12 +93,17 @@ class Mesh {
     std::size_t dialing() const { return dialing_; }
     // And of how many of those the other side may hold already that they are there.
     std::size_t introduced() const;
+    // And how many may be there soon: not those with a host that could be reached at none of its addresses, which are
+    // tried again later.
+    std::size_t dials_under_way() const;
     // Every host there is a connection to.
     std::vector<HostIndex> connected_hosts() const;
     // Tell all hosts that are connected, or will be, that this daemon's leaving is no loss.
     void farewell();
     // Queued and not yet sent by the kernel, over all connections.
     std::size_t unsent_bytes() const;
+    // Are there any? As long as there are, the loop wakes when the last of a connection go (Link::has_unsent).
+    bool has_unsent();
     // Queued here, and what waits for a connection.
     std::size_t queued_bytes() const;
     std::size_t queued_bytes(HostIndex host) const;

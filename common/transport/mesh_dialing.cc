@@ -96,6 +96,7 @@ void Mesh::dial_address(HostIndex host) {
                dial.contact.addresses.size());
     // Once more, until the deadline: the refusal may pass, and no second contact message comes.
     dial.next_address = 0;
+    dial.in_vain = true;
     arm_deadline(host);
     dial.timer = loop_.after(redial_pause, [this, host] { dial_next(host); });
 }
@@ -134,6 +135,7 @@ void Mesh::dial_connected(HostIndex host) {
         dial_failed(host, error(ErrorKind::timeout, "no Welcome within {} s", welcome_patience.count()));
     });
     dial.introduced = true;
+    dial.in_vain = false;
     dial.link->send(wire::Hello::type,
                     share(wire::encode(wire::Hello{wire::wire_version(), std::exchange(dial.proof, Bytes())})));
 }

@@ -8,7 +8,7 @@
 
 namespace pmixhost {
 
-// Munge is asked four times for a connection, one question after the other on each host.
+// Munge is asked four times for a connection, two questions at a time on each host.
 inline constexpr auto handshake_patience = std::chrono::seconds(20);
 inline constexpr std::size_t secret_size = 32;
 
@@ -43,6 +43,7 @@ struct Mesh::Dial {
     Bytes proof; // of that statement, until Hello is out; empty: there is none
     std::uint64_t attempt = 0;
     bool introduced = false; // Hello is out: the other side may take the link for open
+    bool in_vain = false;    // nobody could be reached at any address, since the last time that somebody was
     bool given_up = false;   // the time is over, and nobody here wants the host: this try is the last one
 };
 

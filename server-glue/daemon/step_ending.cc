@@ -64,7 +64,7 @@ void StepEnding::finish(Result<void> result) {
     auto last = std::make_shared<std::optional<Result<void>>>(std::move(result));
     auto cleaned = [this, last] {
         if (auto end = std::exchange(*last, std::nullopt))
-            when_sent(context_.now() + sending_patience, lingering_end_, [this, end = *end] { on_end_(end); });
+            when_sent(sending_of_end_, [this, end = *end] { on_end_(end); });
     };
     if (!context_.library || context_.library_stuck || !context_.tasks->any_started() ||
         context_.tasks->watch().running() > 0)
@@ -81,9 +81,16 @@ void StepEnding::finish(Result<void> result) {
 
 void StepEnding::last_client_finalized(StatusReply reply) {
     auto shared = std::make_shared<StatusReply>(std::move(reply));
-    services_.handing_over.start([this, shared] {
+    services_.handing_over.start([this, shared, begun = context_.now()] {
         context_.mesh->farewell();
-        when_sent(context_.now() + sending_patience, lingering_finalize_, [shared] { (*shared)(PMIX_SUCCESS); });
+        when_sent(sending_of_finalize_, [this, shared, begun, handed_over = context_.now()] {
+            using Milliseconds = std::chrono::duration<double, std::milli>;
+            context_.log.debug("the last client was held in PMIx_Finalize for {:.1f} ms: {:.1f} until what was posted "
+                               "had been handed over, {:.1f} until all was sent, last for {}",
+                               Milliseconds(context_.now() - begun).count(), Milliseconds(handed_over - begun).count(),
+                               Milliseconds(context_.now() - handed_over).count(), sending_of_finalize_.last);
+            (*shared)(PMIX_SUCCESS);
+        });
     });
 }
 
@@ -117,25 +124,62 @@ bool StepEnding::on_library_stuck() {
     return context_.ending;
 }
 
-// Calls `then` when the mesh has nothing queued, or at `limit`.
-void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
+// --- until everything is out --------------------------------------------------------------------------
+
+void StepEnding::when_sent(Sending &sending, std::function<void()> then) {
+    sending.then.push_back(std::move(then));
+    if (sending.then.size() > 1)
+        return;
+    sending.begun = context_.now();
+    sending.last = "nothing";
+    const char *first = what_is_unsent(sending.begun);
+    if (!first)
+        return go_on(sending);
+    sending.last = first;
+    sending.look = context_.loop.before_waiting([this, &sending] {
+        if (const char *what = what_is_unsent(sending.begun)) {
+            sending.last = what;
+            return;
+        }
+        // What follows may change when services are to be called next, and they have been asked already.
+        sending.look.reset();
+        sending.time = context_.loop.after(Duration::zero(), [this, &sending] { go_on(sending); });
+    });
+    sending.time = context_.loop.after(connecting_patience, [this, &sending] {
+        sending.time = context_.loop.after(sending_patience - connecting_patience, [] {});
+    });
+}
+
+void StepEnding::go_on(Sending &sending) {
+    sending.look.reset();
+    sending.time.reset();
+    for (auto &then : std::exchange(sending.then, {}))
+        then();
+}
+
+// Null: nothing, or it is not waited for any longer. What costs the most to find out comes last.
+const char *StepEnding::what_is_unsent(TimePoint begun) {
+    TimePoint now = context_.now();
+    if (now >= begun + sending_patience)
+        return nullptr;
+    bool any = false;
+    context_.tell_services([&any](StepService &each) { any |= each.has_unsent(); });
+    if (any)
+        return "something that a service has yet to hand on";
     Mesh &mesh = *context_.mesh;
-    std::size_t left = mesh.unsent_bytes();
-    context_.tell_services([&left](StepService &each) { left += each.has_unsent(); });
     // Who may hold a connection for made already would take this host for lost.
-    left += mesh.introduced();
+    if (mesh.introduced() > 0)
+        return "a connection that another host may hold for made";
     // For a moment, count also what the step's tree is told of the ends here, while that connection is being made.
-    // Hosts that have been asked to come must be told farewell.
-    if (context_.now() < limit - sending_patience + connecting_patience) {
+    // Hosts that have been asked to come must be told farewell (decisions/start.md).
+    if (now < begun + connecting_patience) {
         HostIndex heir = services_.handing_over.heirs().heir_of(context_.self());
-        if (heir != no_host && mesh.connecting(heir))
-            left += mesh.queued_bytes(heir);
-        left += mesh.dialing();
+        if (heir != no_host && mesh.connecting(heir) && mesh.queued_bytes(heir) > 0)
+            return "the connection with this host's heir";
+        if (mesh.dials_under_way() > 0)
+            return "a connection that another host has asked for";
     }
-    if (left == 0 || context_.now() >= limit)
-        return then();
-    timer = context_.loop.after(std::chrono::milliseconds(5),
-                                [this, limit, &timer, then = std::move(then)] { when_sent(limit, timer, then); });
+    return mesh.has_unsent() ? "what the network has yet to take" : nullptr;
 }
 
 } // namespace pmixhost

@@ -35,13 +35,26 @@ class StepEnding {
     // everything is out, for the RM may kill this daemon as soon as its tasks have ended.
     void last_client_finalized(StatusReply reply);
     void finish(Result<void> result);
-    void when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then);
+    // What waits until everything is out. Looked at before the loop waits, since all that it waits for is done in the
+    // loop, or wakes it (Link::has_unsent); `time` wakes it when a limit is over.
+    struct Sending {
+        TimePoint begun;
+        std::vector<std::function<void()>> then;
+        EventLoop::Handle look, time;
+        const char *last = "nothing"; // that it waited for
+    };
+    // Calls `then` when nothing is left to be sent, or after some seconds; perhaps at once. Who comes while another one
+    // waits for the same is called with it.
+    void when_sent(Sending &sending, std::function<void()> then);
+    void go_on(Sending &sending);
+    const char *what_is_unsent(TimePoint begun);
 
     StepContext &context_;
     StepServices &services_;
     StatusPage *page_;
     std::function<void(Result<void>)> on_end_;
-    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, output_end_, alone_, rm_gone_;
+    Sending sending_of_end_, sending_of_finalize_;
+    EventLoop::Handle cleaning_end_, output_end_, alone_, rm_gone_;
     std::function<void()> stop_cleaning_; // while the end waits for libpmix
 };
 

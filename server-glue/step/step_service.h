@@ -65,7 +65,8 @@ class StepService {
     // The daemon begins to leave. `badly`: with an error, or after a task that ended with one, in a job that does not
     // go on then.
     virtual void on_leaving(bool /* badly */) {}
-    // Others wait for something that has not left this host; asked again for some seconds.
+    // Others wait for something that has not left this host; asked again for some seconds, each time before the loop
+    // waits. So whatever ends it has to wake the loop: a message, a call's answer, a timer (next_time()).
     virtual bool has_unsent() { return false; }
     // The last moment: answers what still waits here, with an error. No upcall comes after.
     virtual void drop_all() {}

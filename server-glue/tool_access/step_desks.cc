@@ -83,13 +83,14 @@ bool StepDesks::has_unsent() {
         return false;
     if (sends_until_ == TimePoint::max()) {
         sends_until_ = context_.now() + last_answers;
+        next_look_ = std::min(next_look_, sends_until_); // so that the loop wakes then, and this is asked again
         library_sends_ = std::make_shared<bool>(context_.library && !context_.library_stuck);
         if (*library_sends_)
             context_.library->after_sending([sends = library_sends_] { *sends = false; });
     }
     return context_.now() < sends_until_ &&
            (*library_sends_ || std::any_of(desks_.begin(), desks_.end(), [](const auto &entry) {
-               return entry.second.mesh->unsent_bytes() > 0 || entry.second.relay->has_unread();
+               return entry.second.mesh->has_unsent() || entry.second.relay->has_unread();
            }));
 }
 
@@ -178,7 +179,7 @@ bool StepDesks::take(Desk &desk, std::uint8_t type, const Bytes &payload) {
 void StepDesks::on_time(TimePoint now) {
     if (now < next_look_)
         return;
-    next_look_ = TimePoint::max();
+    next_look_ = now < sends_until_ ? sends_until_ : TimePoint::max();
     for (auto &[id, desk] : desks_) {
         if (desk.state == Desk::State::asked)
             greet(desk);

@@ -1,6 +1,6 @@
 // Tools on other hosts, of this step's user, or of another one to whom the site gives everything on this job; or of
-// this step's user, who does something for another one (daemon/desk_runs.h). A
-// desk (daemon/desk_server.h) takes their connections on its host and relays them over a link of its own to this
+// this step's user, who does something for another one (desk/desk_runs.h). A
+// desk (desk/desk_server.h) takes their connections on its host and relays them over a link of its own to this
 // daemon, which hands them to libpmix as those of this host are: so tools have here what they have there, and
 // libpmix' server hears nothing of other hosts.
 //

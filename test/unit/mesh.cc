@@ -296,6 +296,21 @@ void the_rm_knows_better_than_a_vain_try(void **) {
     assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
 }
 
+// So nobody who leaves waits for it.
+void a_dial_that_reaches_nobody_is_not_under_way(void **) {
+    World world(2);
+    world[0].on_contact(vain_contact());
+    assert_int_equal(world[0].dials_under_way(), 1);
+    world.run_until([&] { return world[0].dials_under_way() == 0; });
+    assert_int_equal(world[0].dialing(), 1); // it is tried again
+    world[0].on_contact(vain_contact());     // with the same cookie
+    assert_int_equal(world[0].dials_under_way(), 0);
+    world[0].forget(1);
+    world[1].invite(0);
+    world.run_until([&] { return world[0].connected(1); });
+    assert_int_equal(world[0].dials_under_way(), 0);
+}
+
 UniqueFd stranger(std::uint16_t port) {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -661,6 +676,7 @@ int main() {
         cmocka_unit_test(what_is_sent_behind_an_early_invitation_has_the_whole_time),
         cmocka_unit_test(what_hindered_it_is_told),
         cmocka_unit_test(the_rm_knows_better_than_a_vain_try),
+        cmocka_unit_test(a_dial_that_reaches_nobody_is_not_under_way),
         cmocka_unit_test(who_is_there_and_reads_nothing_is_not_lost),
     };
     return cmocka_run_group_tests_name("mesh", tests, nullptr, nullptr);

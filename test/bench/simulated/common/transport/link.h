@@ -31,6 +31,7 @@ class Link {
     std::string peer_address() const { return {}; }
     std::size_t queued_bytes() const { return 0; }
     std::size_t unsent_bytes() const { return 0; }
+    bool has_unsent() { return false; }
 
     // For the simulation: a frame is here, or the other end has gone. The link may be destroyed by it.
     void take(std::uint8_t type, Bytes payload);
