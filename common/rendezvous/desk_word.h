@@ -1,4 +1,4 @@
-// What a desk (server-glue/daemon/desk_server.h) tells whoever started it, over the socket that is its life:
+// What a desk (server-glue/desk/desk_server.h) tells whoever started it, over the socket that is its life:
 //
 //     serving NAMESPACE      tools may come
 //     failed KIND TEXT       it ends; KIND is a word of failure_kinds

@@ -42,7 +42,7 @@ std::string rendezvous_uri(const RendezvousServer &server);
 std::vector<std::string> rendezvous_names(const std::string &host, const RendezvousServer &server,
                                           const std::string &job_nspace);
 
-// The one in the directory of a desk (server-glue/daemon/desk_server.h), which no tool searches for.
+// The one in the directory of a desk (server-glue/desk/desk_server.h), which no tool searches for.
 inline constexpr auto desk_file = "server";
 
 // Writes one file, which nobody but its user can read, under all these names in a directory of the user's. Whoever

@@ -1,4 +1,5 @@
-// Every message between daemons, for the document of the wire format (contrib/doc/wire-format.md) and the tests.
+// Every message between daemons, for the document of the wire format (contrib/doc/wire-format.md), the session, which
+// finds here what it relays (relayed.h), and the tests.
 //
 // To add one: a struct in the file of its capability with `type`, `name`, `text` and fields() (codec.h tells how fields
 // become bytes), and an entry here; type numbers are never used again for another meaning.

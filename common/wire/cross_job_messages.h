@@ -6,6 +6,7 @@
 #include "common/wire/collective_messages.h"
 #include "common/wire/modex_messages.h"
 #include "common/wire/names.h"
+#include "common/wire/relayed.h"
 
 namespace pmixhost::wire {
 
@@ -53,6 +54,8 @@ struct NamespaceReply {
     static constexpr std::uint8_t type = 43;
     static constexpr const char *name = "NamespaceReply";
     static constexpr const char *text = "that, or why it is not told";
+    using Answers = NamespaceRequest;
+    static constexpr Relayed relayed{};
     std::uint64_t id = 0;
     std::int32_t status = 0;
     NamespaceInfo info;

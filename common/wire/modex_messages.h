@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/wire/codec.h"
+#include "common/wire/relayed.h"
 
 namespace pmixhost::wire {
 
@@ -29,6 +30,8 @@ struct ModexReply {
     static constexpr std::uint8_t type = 21;
     static constexpr const char *name = "ModexReply";
     static constexpr const char *text = "the posted data, or why there is none";
+    using Answers = ModexRequest;
+    static constexpr Relayed relayed{.is_asked_again = true};
     std::uint64_t id = 0;
     std::int32_t status = 0;
     Bytes data;

@@ -1,4 +1,4 @@
-// Connections of tools on their way between a desk (server-glue/daemon/desk_server.h) and a step's daemon: the bytes
+// Connections of tools on their way between a desk (server-glue/desk/desk_server.h) and a step's daemon: the bytes
 // that a tool and libpmix' server say to each other, unread. Each direction of a connection may have `relay_window`
 // bytes under way that the other side has not yet handed on.
 #pragma once

@@ -5,6 +5,7 @@
 #include "common/wire/codec.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
+#include "common/wire/relayed.h"
 
 namespace pmixhost::wire {
 
@@ -159,6 +160,8 @@ struct ChildEndsTaken {
     static constexpr std::uint8_t type = 53;
     static constexpr const char *name = "ChildEndsTaken";
     static constexpr const char *text = "the answer to ChildEnds";
+    using Answers = ChildEnds;
+    static constexpr Relayed relayed{};
     std::uint64_t id = 0;
     std::int32_t status = 0;
     static constexpr void fields(auto &&field) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/wire/codec.h"
+#include "common/wire/relayed.h"
 
 namespace pmixhost::wire {
 
@@ -83,6 +84,8 @@ struct JobTableReply {
     static constexpr std::uint8_t type = 131;
     static constexpr const char *name = "JobTableReply";
     static constexpr const char *text = "that, or why it is not told";
+    using Answers = JobTableRequest;
+    static constexpr Relayed relayed{.gathers = true};
     std::uint64_t id = 0;
     std::int32_t status = 0;
     std::vector<TableHost> hosts;

@@ -25,7 +25,7 @@ constexpr HostIndex peer_of(CentralRole role, HostIndex host_count) {
 // shall invite the session.
 inline constexpr std::string_view session_call = "pmixhost: the session calls";
 
-// How the text begins that a desk (server-glue/daemon/desk_server.h) has brought to a step's daemon; an encoded
+// How the text begins that a desk (server-glue/desk/desk_server.h) has brought to a step's daemon; an encoded
 // wire::DeskCall follows. The desk is no peer of the step's mesh: it has one of its own with each daemon.
 inline constexpr std::string_view desk_call = "pmixhost: a desk calls: ";
 

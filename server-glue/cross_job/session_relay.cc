@@ -1,12 +1,7 @@
 // See session_relay.h.
 #include "server-glue/cross_job/session_relay.h"
 
-#include "common/wire/cross_job_messages.h"
-#include "common/wire/debug_messages.h"
-#include "common/wire/iof_messages.h"
-#include "common/wire/modex_messages.h"
-#include "common/wire/spawn_messages.h"
-#include "common/wire/table_messages.h"
+#include "common/wire/all_messages.h"
 
 #include <algorithm>
 #include <pmix_common.h>
@@ -20,13 +15,16 @@ SessionRelay::SessionRelay(SessionPeers &peers)
                [this](std::function<void(TimePoint, CalledSteps)> done) { peers_.call_others(std::move(done)); }}) {}
 
 void SessionRelay::take_messages(SessionMessages &messages) {
-    relays<wire::ModexRequest, wire::ModexReply>(messages, {.is_asked_again = true});
-    relays<wire::NamespaceRequest, wire::NamespaceReply>(messages, {});
-    relays<wire::JobTableRequest, wire::JobTableReply>(messages, {.gathers = true});
-    relays<wire::JobEndRequest, wire::JobEndReply>(messages, {.waits_for_people = true, .ends = true});
-    relays<wire::ForwardedOutput, wire::ForwardedOutputTaken>(messages, {.waits_for_people = true});
-    relays<wire::ForwardedInput, wire::ForwardedInputTaken>(messages, {.waits_for_people = true});
-    relays<wire::ChildEnds, wire::ChildEndsTaken>(messages, {});
+    take_relayed(messages, static_cast<wire::AllMessages *>(nullptr));
+}
+
+template <typename... All> void SessionRelay::take_relayed(SessionMessages &messages, std::tuple<All...> *) {
+    (take_if_relayed<All>(messages), ...);
+}
+
+template <typename Reply> void SessionRelay::take_if_relayed(SessionMessages &messages) {
+    if constexpr (requires { Reply::relayed; })
+        relays<typename Reply::Answers, Reply>(messages, Reply::relayed);
 }
 
 template <typename Reply> static Bytes refusal_of(std::uint64_t id, std::int32_t status) {
@@ -36,7 +34,7 @@ template <typename Reply> static Bytes refusal_of(std::uint64_t id, std::int32_t
     return wire::encode(reply);
 }
 
-template <typename Request, typename Reply> void SessionRelay::relays(SessionMessages &messages, Kind kind) {
+template <typename Request, typename Reply> void SessionRelay::relays(SessionMessages &messages, wire::Relayed kind) {
     messages.on<Request>([this, kind](TimePoint now, const SessionMember &from, Request message, const SharedBytes &) {
         if constexpr (requires { message.source; })
             message.source = from.nspace; // whatever it says
@@ -48,7 +46,8 @@ template <typename Request, typename Reply> void SessionRelay::relays(SessionMes
     });
 }
 
-template <typename Request> void SessionRelay::find(TimePoint now, Question question, Kind kind, Request message) {
+template <typename Request>
+void SessionRelay::find(TimePoint now, Question question, wire::Relayed kind, Request message) {
     TimePoint deadline = now + find_patience;
     if constexpr (requires { message.timeout_ms; })
         deadline =
@@ -66,7 +65,7 @@ template <typename Request> void SessionRelay::find(TimePoint now, Question ques
                  });
 }
 
-template <typename Request> void SessionRelay::put(Question question, const Kind &kind, Request message) {
+template <typename Request> void SessionRelay::put(Question question, const wire::Relayed &kind, Request message) {
     question.asked = peers_.step_of(message.nspace);
     auto hosts = peers_.hosts_of(question.asked);
     if (hosts.empty())

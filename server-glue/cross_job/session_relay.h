@@ -2,12 +2,15 @@
 // which may have to be called first, puts the question to one of its hosts, and brings the answer back. A question that
 // cannot be put, or whose answer will not come any more, is answered with a status.
 //
-// The kinds of question, and what is particular to each, are the table in take_messages(). Pure: what it needs of its
-// surroundings is SessionPeers.
+// Which messages are such questions and answers, and what is particular to each, they say themselves
+// (common/wire/relayed.h). Pure: what it needs of its surroundings is SessionPeers.
 #pragma once
 
+#include "common/wire/relayed.h"
 #include "server-glue/cross_job/step_finder.h"
 #include "server-glue/session/session_service.h"
+
+#include <tuple>
 
 namespace pmixhost {
 
@@ -31,12 +34,6 @@ class SessionRelay final : public SessionService {
     void on_step_gone(TimePoint now, StepId step, const Bytes &nspace) override;
 
   private:
-    struct Kind {
-        bool waits_for_people = false; // its answer may take any time
-        bool gathers = false;          // asked of the same host each time, which gathers the answer once
-        bool ends = false;             // an end: a step that is out of reach is not one that is over
-        bool is_asked_again = false;   // of another host, where the asked one goes without an answer
-    };
     struct Question {
         std::uint8_t reply_type;
         Bytes (*refusal)(std::uint64_t id, std::int32_t status); // a reply that says no
@@ -48,9 +45,11 @@ class SessionRelay final : public SessionService {
         TimePoint until;
         std::function<void(Question)> again{}; // puts it to another host
     };
-    template <typename Request, typename Reply> void relays(SessionMessages &messages, Kind kind);
-    template <typename Request> void find(TimePoint now, Question question, Kind kind, Request message);
-    template <typename Request> void put(Question question, const Kind &kind, Request message);
+    template <typename... All> void take_relayed(SessionMessages &messages, std::tuple<All...> *);
+    template <typename Reply> void take_if_relayed(SessionMessages &messages);
+    template <typename Request, typename Reply> void relays(SessionMessages &messages, wire::Relayed kind);
+    template <typename Request> void find(TimePoint now, Question question, wire::Relayed kind, Request message);
+    template <typename Request> void put(Question question, const wire::Relayed &kind, Request message);
     template <typename Reply> void bring_back(StepId from, Reply message);
     void refuse(const Question &question, std::int32_t status);
     // Those that were asked of whom is gone are asked again or answered, and those of askers who are gone forgotten.

@@ -7,7 +7,7 @@
 //     took COUNT         so many connections have come
 //     quiet COUNT        none of the COUNT connections that have come is open
 //     refused TEXT       why one was closed; for the log
-//     tells TEXT         what a tool's own server has to say (daemon/desk_lobbies.h); for the log, twenty a minute
+//     tells TEXT         what a tool's own server has to say (desk/desk_lobbies.h); for the log, twenty a minute
 //     failed KIND TEXT   it ends (common/rendezvous/desk_word.h)
 //
 // What a desk says is a user's, and is worth no more: bytes alone are read of it, never a descriptor. Nothing waits.

@@ -3,7 +3,7 @@
 // nothing else is believed, and what it states must agree.
 //
 // munge counts a credential once on each host, so two ask it about each: the gate (gate/remote_door.h), which must be
-// the first one, and the desk of the user (daemon/remote_tools.h), which does not believe the gate.
+// the first one, and the desk of the user (desk/remote_tools.h), which does not believe the gate.
 #pragma once
 
 #include "common/peer/socket_owner.h"

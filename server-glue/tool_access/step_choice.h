@@ -1,4 +1,4 @@
-// Which of a user's steps a tool that names none is for, at a desk of the gate (daemon/gate_desk.h): the only one that
+// Which of a user's steps a tool that names none is for, at a desk of the gate (desk/gate_desk.h): the only one that
 // a pmixhost serves and that lets tools of this host in. Of several none is taken, since the wrong one would answer as
 // readily as the right one.
 //

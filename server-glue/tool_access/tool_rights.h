@@ -22,8 +22,8 @@
 namespace pmixhost {
 
 // How long a reading may take: less than tools wait for their server (guard/connection_guard.h), and desks
-// (daemon/desk_server.h), so that these hear the reason; but who comes by the gate waits 8 s alone
-// (daemon/gate_desk.cc), and the log has it. And when one that has failed is done again: who comes then waits for it.
+// (desk/desk_server.h), so that these hear the reason; but who comes by the gate waits 8 s alone
+// (desk/gate_desk.cc), and the log has it. And when one that has failed is done again: who comes then waits for it.
 struct RightsTimes {
     Duration patience = std::chrono::seconds(20), again = std::chrono::seconds(30);
 };

@@ -1,6 +1,6 @@
 // What a desk of the gate does with tools whose user has no job, where the lobbies do what the test says: they end at
 // each point, answer late, twice or with nonsense, and do not end. A lobby is this program itself.
-#include "server-glue/daemon/desk_lobbies.h"
+#include "server-glue/desk/desk_lobbies.h"
 
 #include "common/base/fd_pair.h"
 #include "server-glue/core/central_roles.h"

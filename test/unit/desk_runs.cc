@@ -1,5 +1,5 @@
 // What a desk runs for other users: who gets it, into which descriptors, with which environment, and that it ends.
-#include "server-glue/daemon/desk_runs.h"
+#include "server-glue/desk/desk_runs.h"
 
 #include "common/base/fd_pair.h"
 #include "common/process/descriptor_message.h"

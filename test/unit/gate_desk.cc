@@ -1,5 +1,5 @@
 // A desk of the gate: what it tells the gate, and how often it asks the resource manager.
-#include "server-glue/daemon/gate_desk.h"
+#include "server-glue/desk/gate_desk.h"
 #include "common/base/fd_pair.h"
 #include "common/rendezvous/gate_door.h"
 #include "server-glue/core/central_roles.h"

@@ -1,6 +1,6 @@
 // Tools of other hosts: at the gate's door, of whom nothing is known, and at the desk, which does not believe the gate.
 // munged is played by a function, but where it is not reached anyway.
-#include "server-glue/daemon/remote_tools.h"
+#include "server-glue/desk/remote_tools.h"
 #include "common/policy/accounts.h"
 #include "server-glue/gate/remote_door.h"
 #include "server-glue/guard/remote_hello.h"

@@ -2,10 +2,7 @@
 // and nobody waits for who has gone.
 #include "server-glue/cross_job/session_relay.h"
 
-#include "common/wire/debug_messages.h"
-#include "common/wire/iof_messages.h"
-#include "common/wire/modex_messages.h"
-#include "common/wire/table_messages.h"
+#include "common/wire/all_messages.h"
 #include "test/unit/fake_session.h"
 
 #include <pmix_common.h>
@@ -170,6 +167,32 @@ void questions_are_bounded(void **) {
     assert_int_equal(session.refused(1), PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+template <typename Reply> int is_relayed() {
+    if constexpr (requires { Reply::relayed; }) {
+        using Question = typename Reply::Answers;
+        Session session;
+        Question question;
+        question.id = 5;
+        question.nspace = "b";
+        session.says(1, 0, question);
+        Reply reply;
+        reply.id = session.last<Question>().id;
+        assert_int_equal(session.sent.back().step, 2);
+        session.says(2, session.sent.back().host, reply);
+        assert_int_equal(session.last<Reply>().id, 5);
+        assert_int_equal(session.sent.back().step, 1);
+        return 1;
+    }
+    return 0;
+}
+template <typename... All> int count_relayed(std::tuple<All...> *) {
+    return (is_relayed<All>() + ...);
+}
+
+void what_says_that_it_answers_is_relayed(void **) {
+    assert_in_range(count_relayed(static_cast<wire::AllMessages *>(nullptr)), 7, 100);
+}
+
 } // namespace
 
 int main() {
@@ -181,6 +204,7 @@ int main() {
         cmocka_unit_test(who_has_gone_is_not_waited_for),
         cmocka_unit_test(an_answer_that_never_comes_is_forgotten),
         cmocka_unit_test(questions_are_bounded),
+        cmocka_unit_test(what_says_that_it_answers_is_relayed),
     };
     return cmocka_run_group_tests_name("session relay", tests, nullptr, nullptr);
 }

@@ -1,4 +1,4 @@
-// The way to a job that has no server of ours on this host: a desk of our own (server-glue/daemon/desk_server.h),
+// The way to a job that has no server of ours on this host: a desk of our own (server-glue/desk/desk_server.h),
 // or, to a job of another user, that user's, to which the gate of this host leads those whom the site's rules let
 // (common/rendezvous/gate_door.h). It serves as long as this object lives. Its rendezvous file lies in a directory
 // of ours, which goes with it. Where the rules do not give everything, but what a command takes, that user's desk runs

@@ -1,5 +1,5 @@
 // See desk_server.h.
-#include "server-glue/daemon/desk_server.h"
+#include "server-glue/desk/desk_server.h"
 
 #include "common/base/no_room.h"
 #include "common/base/random_bytes.h"

@@ -1,5 +1,5 @@
 // See desk_runs.h.
-#include "server-glue/daemon/desk_runs.h"
+#include "server-glue/desk/desk_runs.h"
 
 #include "common/process/descriptor_message.h"
 #include "common/process/pointers.h"

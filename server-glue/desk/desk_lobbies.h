@@ -8,7 +8,7 @@
 #pragma once
 
 #include "common/loop/slow_calls.h"
-#include "server-glue/daemon/desk_server.h"
+#include "server-glue/desk/desk_server.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // See desk_visits.h.
-#include "server-glue/daemon/desk_visits.h"
+#include "server-glue/desk/desk_visits.h"
 
 #include "common/rendezvous/desk_word.h"
 #include "server-glue/gate/desk_channel.h"

@@ -9,7 +9,7 @@
 #include "common/base/hurry.h"
 #include "common/base/rate_limit.h"
 #include "common/rendezvous/gate_door.h"
-#include "server-glue/daemon/desk_server.h"
+#include "server-glue/desk/desk_server.h"
 #include "server-glue/rm/rm_backend.h"
 
 #include <map>

@@ -1,5 +1,5 @@
 // See gate_desk.h.
-#include "server-glue/daemon/gate_desk.h"
+#include "server-glue/desk/gate_desk.h"
 
 #include "common/rendezvous/desk_word.h"
 #include "common/text/printable.h"

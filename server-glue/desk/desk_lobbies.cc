@@ -1,5 +1,5 @@
 // See desk_lobbies.h.
-#include "server-glue/daemon/desk_lobbies.h"
+#include "server-glue/desk/desk_lobbies.h"
 
 #include "common/base/fd_pair.h"
 #include "common/base/random_bytes.h"

@@ -1,5 +1,5 @@
 // See remote_tools.h.
-#include "server-glue/daemon/remote_tools.h"
+#include "server-glue/desk/remote_tools.h"
 
 #include "common/peer/peer_address.h"
 #include "server-glue/guard/hello_peek.h"
