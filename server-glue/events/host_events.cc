@@ -4,11 +4,13 @@
 #include "common/rendezvous/server_names.h"
 
 #include "server-glue/library/convert.h"
+#include "server-glue/library/pack.h"
 
 #include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <pmix.h>
+#include <span>
 
 namespace pmixhost {
 
@@ -47,10 +49,7 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
     const std::string &host = map.hosts()[report.host];
     std::vector<HostEvent> events;
     if (report.lost != 0) {
-        std::vector<pmix_proc_t> procs;
-        for (Rank rank : map.ranks_on(report.host))
-            procs.push_back(proc_of(nspace, rank));
-        auto info = about(procs, host, report.time);
+        auto info = about(procs_of(nspace, map.ranks_on(report.host)), host, report.time);
         info->add(lives_on ? PMIX_EVENT_TERMINATE_NODE : PMIX_EVENT_TERMINATE_JOB, true);
         // In the name of that host's server, for a range that the library need not look up.
         events.push_back({PMIX_EVENT_NODE_DOWN, proc_of(server_nspace_of(nspace), report.host), PMIX_RANGE_SESSION,
@@ -69,9 +68,7 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
                            const JobMap &map, const std::string &nspace) {
     HostIndex host = map.host_of(ranks.front());
     bool of_one_host = std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) { return map.host_of(rank) == host; });
-    std::vector<pmix_proc_t> procs;
-    for (Rank rank : ranks)
-        procs.push_back(proc_of(nspace, rank));
+    auto procs = procs_of(nspace, ranks);
     auto info = about(procs, of_one_host ? map.hosts()[host] : std::string(), time);
     add_how(*info, how);
     info->add(PMIX_EVENT_DO_NOT_CACHE, true);
@@ -80,9 +77,7 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
 
 HostEvent output_failure_event(const std::vector<Rank> &ranks, std::uint8_t channels, std::uint64_t time,
                                const std::string &nspace) {
-    std::vector<pmix_proc_t> procs;
-    for (Rank rank : ranks)
-        procs.push_back(proc_of(nspace, rank));
+    auto procs = procs_of(nspace, ranks);
     if (procs.empty())
         procs.push_back(proc_of(nspace, PMIX_RANK_WILDCARD));
     auto info = about(procs, {}, time);
@@ -152,10 +147,8 @@ std::vector<HostEvent> abort_events(const AbortNews &abort, const std::string &n
     if (abort.ranks.empty())
         add({proc_of(nspace, PMIX_RANK_WILDCARD)});
     for (std::size_t at = 0; at < abort.ranks.size(); at += most_processes_in_event) {
-        std::vector<pmix_proc_t> affected;
-        for (std::size_t i = at; i < std::min(at + most_processes_in_event, abort.ranks.size()); ++i)
-            affected.push_back(proc_of(nspace, abort.ranks[i]));
-        add(affected);
+        std::size_t count = std::min(most_processes_in_event, abort.ranks.size() - at);
+        add(procs_of(nspace, std::span(abort.ranks).subspan(at, count)));
     }
     return events;
 }
@@ -248,13 +241,7 @@ Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, co
     InfoList info;
     info.add(PMIX_EVENT_NON_DEFAULT, true);
     info.add(PMIX_JOB_CTRL_CHECKPOINT, order.checkpoint);
-    std::vector<pmix_proc_t> procs;
-    if (target.whole)
-        procs.push_back(proc_of(nspace, PMIX_RANK_WILDCARD));
-    for (Rank rank : target.ranks) {
-        if (!target.whole)
-            procs.push_back(proc_of(nspace, rank));
-    }
+    auto procs = target.whole ? std::vector{proc_of(nspace, PMIX_RANK_WILDCARD)} : procs_of(nspace, target.ranks);
     info.add_processes(PMIX_EVENT_CUSTOM_RANGE, procs);
     auto packed = pack_infos(info.data(), info.size());
     if (!packed)
@@ -269,42 +256,6 @@ Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, co
     out.info_count = static_cast<std::uint32_t>(info.size());
     out.info = std::move(*packed);
     return out;
-}
-
-Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count) {
-    Bytes out;
-    if (count == 0)
-        return out;
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_status_t status =
-        PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_info_t *>(info), static_cast<std::int32_t>(count), PMIX_INFO);
-    if (status == PMIX_SUCCESS)
-        out.assign(buffer.base_ptr, buffer.bytes_used);
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    if (status != PMIX_SUCCESS)
-        return error(ErrorKind::system, "PMIx_Data_pack: {}", PMIx_Error_string(status));
-    return out;
-}
-
-Result<std::shared_ptr<InfoList>> unpack_infos(const Bytes &packed, std::size_t count) {
-    auto list = std::make_shared<InfoList>();
-    if (count == 0)
-        return list;
-    if (count > packed.size()) // each takes a byte at least
-        return error(ErrorKind::invalid, "{} values in {} bytes", count, packed.size());
-    pmix_info_t *infos = list->add_empty(count);
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_byte_object_t object{const_cast<char *>(packed.data()), packed.size()};
-    auto got = static_cast<std::int32_t>(count);
-    pmix_status_t status = PMIx_Data_embed(&buffer, &object);
-    if (status == PMIX_SUCCESS)
-        status = PMIx_Data_unpack(nullptr, &buffer, infos, &got, PMIX_INFO);
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    if (status == PMIX_SUCCESS && got == static_cast<std::int32_t>(count))
-        return list;
-    return error(ErrorKind::invalid, "{} packed values cannot be read", count);
 }
 
 } // namespace pmixhost

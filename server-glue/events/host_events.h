@@ -84,9 +84,4 @@ Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, co
 // bounded in bytes: 32 MiB in all, but 1 KiB each at least.
 std::size_t most_kept_bytes(std::uint32_t events_keep);
 
-// Packs as PMIx_Data_pack does.
-Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count);
-// Unpacks what pack_infos() has made; never null.
-Result<std::shared_ptr<InfoList>> unpack_infos(const Bytes &packed, std::size_t count);
-
 } // namespace pmixhost

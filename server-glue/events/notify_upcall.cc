@@ -1,10 +1,10 @@
 // Upcalls of event registration and notification. All are answered at once, with their return value, but for a refusal
 // (refuse_for_now()): the callback that libpmix 4.2.2 gives with a notification touches its queues in whatever thread
 // it is called from.
-#include "server-glue/events/host_events.h"
 #include "server-glue/events/monitors.h"
 #include "server-glue/events/notify_ask.h"
 #include "server-glue/library/library_version.h"
+#include "server-glue/library/pack.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <pmix.h>

@@ -5,6 +5,7 @@
 #include "server-glue/events/host_events.h"
 #include "server-glue/events/monitors.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/pack.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/step/step_messages.h"

@@ -10,6 +10,7 @@
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/library_version.h"
 #include "server-glue/library/member_data.h"
+#include "server-glue/library/pack.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <algorithm>
@@ -21,13 +22,6 @@ namespace {
 using namespace upcall;
 
 constexpr const char *bootstrap_key = "pmix.grp.boot"; // PMIX_GROUP_BOOTSTRAP, from libpmix 6 on
-
-std::vector<pmix_proc_t> procs_of(const std::vector<Process> &members) {
-    std::vector<pmix_proc_t> procs;
-    for (const auto &each : members)
-        procs.push_back(proc_of(each.nspace, each.wildcard ? PMIX_RANK_WILDCARD : each.rank));
-    return procs;
-}
 
 GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
     if (!callback)
@@ -100,7 +94,7 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
         else
             ask.endpoints.assign(info.value.data.bo.bytes, info.value.data.bo.size);
     } else if (library_gives_data_of_each_member() && member_data::is_one(info)) {
-        auto packed = member_data::pack(info);
+        auto packed = pack_infos(&info, 1);
         if (!packed || ask.endpoints.size() + packed->size() > most_bytes)
             ask.refused = packed ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_PACK_FAILURE;
         else

@@ -295,9 +295,7 @@ void DebuggerProcess::let_job_go_on() {
 }
 
 void DebuggerProcess::control(const std::vector<Process> &whom, const char *what) {
-    std::vector<pmix_proc_t> processes;
-    for (const Process &each : whom)
-        processes.push_back(proc_of(each.nspace, each.wildcard ? PMIX_RANK_WILDCARD : each.rank));
+    auto processes = procs_of(whom);
     InfoList info;
     info.add(what, true);
     auto first = pack(processes.data(), processes.size(), PMIX_PROC);

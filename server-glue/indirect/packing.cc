@@ -1,6 +1,8 @@
 // See packing.h.
 #include "server-glue/indirect/packing.h"
 
+#include "server-glue/library/pack.h"
+
 #include <pmix.h>
 
 namespace pmixhost::indirect {
@@ -9,23 +11,10 @@ namespace pmixhost::indirect {
 static constexpr const char *has_been_told = "pmix.srvr.internal.notify";
 
 Result<Packed> pack(const void *values, std::size_t count, pmix_data_type_t type) {
-    Packed out;
-    if (count == 0)
-        return out;
-    if (count > INT32_MAX)
-        return error(ErrorKind::limit, "{} values are too many", count);
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_status_t status =
-        PMIx_Data_pack(nullptr, &buffer, const_cast<void *>(values), static_cast<std::int32_t>(count), type);
-    if (status == PMIX_SUCCESS) {
-        out.bytes.assign(buffer.base_ptr, buffer.bytes_used);
-        out.count = static_cast<std::uint32_t>(count);
-    }
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    if (status != PMIX_SUCCESS)
-        return error(ErrorKind::system, "PMIx_Data_pack: {}", PMIx_Error_string(status));
-    return out;
+    auto bytes = pack_values(values, count, type);
+    if (!bytes)
+        return bytes.failure();
+    return Packed{std::move(*bytes), static_cast<std::uint32_t>(count)};
 }
 
 Result<Packed> pack_info(const pmix_info_t *info, std::size_t count) {
@@ -55,21 +44,12 @@ template <typename Value> Result<Unpacked<Value>> unpack(const Packed &packed, p
             destruct(value);
         delete all;
     });
-    if (packed.count == 0)
-        return values;
-    if (packed.count > packed.bytes.size()) // each takes a byte at least
-        return error(ErrorKind::invalid, "{} values in {} bytes", packed.count, packed.bytes.size());
-    values->resize(packed.count); // zeroed
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_byte_object_t object{const_cast<char *>(packed.bytes.data()), packed.bytes.size()};
-    auto got = static_cast<std::int32_t>(packed.count);
-    pmix_status_t status = PMIx_Data_embed(&buffer, &object);
-    if (status == PMIX_SUCCESS)
-        status = PMIx_Data_unpack(nullptr, &buffer, values->data(), &got, type);
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    if (status != PMIX_SUCCESS || got != static_cast<std::int32_t>(packed.count))
-        return error(ErrorKind::invalid, "{} packed values cannot be read", packed.count);
+    auto room = [&] {
+        values->resize(packed.count); // zeroed
+        return values->data();
+    };
+    if (auto unpacked = unpack_values(packed.bytes, packed.count, type, room); !unpacked)
+        return unpacked.failure();
     return values;
 }
 

@@ -16,11 +16,23 @@ pmix_proc_t proc_of(const Bytes &nspace, Rank rank) {
     return proc;
 }
 
+pmix_proc_t proc_of(const Process &process) {
+    return proc_of(process.nspace, process.wildcard ? PMIX_RANK_WILDCARD : process.rank);
+}
+
 std::vector<pmix_proc_t> procs_of(const Bytes &nspace, std::span<const Rank> ranks) {
     std::vector<pmix_proc_t> out;
     out.reserve(ranks.size());
     for (Rank rank : ranks)
         out.push_back(proc_of(nspace, rank));
+    return out;
+}
+
+std::vector<pmix_proc_t> procs_of(std::span<const Process> processes) {
+    std::vector<pmix_proc_t> out;
+    out.reserve(processes.size());
+    for (const Process &process : processes)
+        out.push_back(proc_of(process));
     return out;
 }
 

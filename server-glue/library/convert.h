@@ -20,7 +20,9 @@ namespace pmixhost {
 
 // A namespace that is too long for a pmix_proc_t is cut.
 pmix_proc_t proc_of(const Bytes &nspace, Rank rank);
+pmix_proc_t proc_of(const Process &process);
 std::vector<pmix_proc_t> procs_of(const Bytes &nspace, std::span<const Rank> ranks);
+std::vector<pmix_proc_t> procs_of(std::span<const Process> processes);
 Process process_of(const pmix_proc_t &proc);
 std::vector<Process> processes_of(const pmix_proc_t *procs, std::size_t count); // `procs` may be null
 // Adds the process or the array of processes that the value is; false when it is none.

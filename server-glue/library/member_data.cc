@@ -1,6 +1,8 @@
 // See member_data.h.
 #include "server-glue/library/member_data.h"
 
+#include "server-glue/library/pack.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -74,39 +76,19 @@ void store(const std::string &nspace, InfoList infos) {
         kept.release();
 }
 
-struct Buffer {
-    pmix_data_buffer_t buffer;
-    Buffer() { PMIX_DATA_BUFFER_CONSTRUCT(&buffer); }
-    Buffer(const Buffer &) = delete;
-    ~Buffer() { PMIX_DATA_BUFFER_DESTRUCT(&buffer); }
-};
-
 } // namespace
 
 bool is_one(const pmix_info_t &info) {
     return (PMIX_CHECK_KEY(&info, PMIX_PROC_DATA) || PMIX_CHECK_KEY(&info, PMIX_GROUP_INFO)) && array_of(info);
 }
 
-Result<Bytes> pack(const pmix_info_t &info) {
-    Buffer packed;
-    if (auto status = PMIx_Data_pack(nullptr, &packed.buffer, const_cast<pmix_info_t *>(&info), 1, PMIX_INFO);
-        status != PMIX_SUCCESS)
-        return error(ErrorKind::system, "the PMIx library cannot pack what a member of a group gives: {}",
-                     PMIx_Error_string(status));
-    return Bytes(packed.buffer.base_ptr, packed.buffer.bytes_used);
-}
-
 void hand_over(const Bytes &packed, const std::vector<pmix_proc_t> &members, bool has_context_id, InfoList &results) {
-    Buffer buffer;
-    pmix_byte_object_t bytes{const_cast<char *>(packed.data()), packed.size()}; // copied
-    if (PMIx_Data_embed(&buffer.buffer, &bytes) != PMIX_SUCCESS)
-        return;
+    PackedBuffer buffer(packed);
     std::map<std::string, InfoList> posted;
     InfoList said;
     for (;;) {
         InfoList one;
-        std::int32_t count = 1;
-        if (PMIx_Data_unpack(nullptr, &buffer.buffer, one.add_empty(1), &count, PMIX_INFO) != PMIX_SUCCESS)
+        if (buffer.take(one.add_empty(1), 1, PMIX_INFO) != PMIX_SUCCESS)
             break;
         const pmix_info_t &info = one.all().front();
         if (!is_one(info))

@@ -12,20 +12,16 @@
 #pragma once
 
 #include "common/base/bytes.h"
-#include "common/base/result.h"
 #include "server-glue/library/info_list.h"
 
 namespace pmixhost::member_data {
 
-// Is it such an array, of a process? Anything else is not for pack(). Any thread.
+// Is it such an array, of a process? Nothing else is packed (pack.h). Any thread.
 bool is_one(const pmix_info_t &info);
 
-// Fails where libpmix cannot pack it. In libpmix' own thread, or the library thread.
-Result<Bytes> pack(const pmix_info_t &info);
-
-// In the library thread, before the results are given. What was posted goes into the library's store, for who asks for
-// it there; what was said is added to the results, where the group has a context id: by that alone it is found, and
-// libpmix 6.1 answers nobody where there is none.
+// In the library thread, before the results are given; `packed` has one behind the other. What was posted goes into the
+// library's store, for who asks for it there; what was said is added to the results, where the group has a context id:
+// by that alone it is found, and libpmix 6.1 answers nobody where there is none.
 void hand_over(const Bytes &packed, const std::vector<pmix_proc_t> &members, bool has_context_id, InfoList &results);
 
 } // namespace pmixhost::member_data

@@ -1,5 +1,6 @@
 // Upcalls of publish, lookup and unpublish. A value travels as PMIx_Data_pack makes it: only the
 // libraries at both ends look inside.
+#include "server-glue/library/pack.h"
 #include "server-glue/library/upcall_tools.h"
 #include "server-glue/publish/publish_asks.h"
 
@@ -120,27 +121,6 @@ pmix_status_t read_keys(char **keys, std::vector<Bytes> &out) {
     return PMIX_SUCCESS;
 }
 
-pmix_status_t pack(const pmix_value_t &value, Bytes &out) {
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_status_t status = PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_value_t *>(&value), 1, PMIX_VALUE);
-    if (status == PMIX_SUCCESS)
-        out.assign(buffer.base_ptr, buffer.bytes_used);
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    return status;
-}
-
-bool unpack(const Bytes &bytes, pmix_value_t &value) {
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_byte_object_t object{const_cast<char *>(bytes.data()), bytes.size()};
-    std::int32_t count = 1;
-    bool good = PMIx_Data_embed(&buffer, &object) == PMIX_SUCCESS &&
-                PMIx_Data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) == PMIX_SUCCESS && count == 1;
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    return good;
-}
-
 // A caller that asks for these keys gets the owner of what was found, once for each process.
 struct OwnerWanted {
     bool uid = false, gid = false;
@@ -163,7 +143,7 @@ void answer_lookup(pmix_lookup_cbfunc_t callback, void *data, pmix_status_t stat
         pmix_pdata_t &datum = out[count];
         datum.proc = proc_of(one.nspace, one.rank);
         PMIX_LOAD_KEY(datum.key, one.key.c_str());
-        if (unpack(one.value, datum.value))
+        if (PackedBuffer(one.value).take(&datum.value, 1, PMIX_VALUE) == PMIX_SUCCESS)
             ++count;
         else
             status = PMIX_ERR_UNPACK_FAILURE;
@@ -208,8 +188,10 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
                 continue;
             }
             wire::Datum datum{key_of(info[i]), {}};
-            if (pmix_status_t status = pack(info[i].value, datum.value); status != PMIX_SUCCESS)
+            PackedBuffer packed;
+            if (pmix_status_t status = packed.add(&info[i].value, 1, PMIX_VALUE); status != PMIX_SUCCESS)
                 return status;
+            datum.value = packed.bytes();
             bytes += datum.key.size() + datum.value.size();
             if (bytes > most_bytes)
                 return PMIX_ERR_OUT_OF_RESOURCE;
