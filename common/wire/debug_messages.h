@@ -3,6 +3,7 @@
 
 #include "common/wire/codec.h"
 #include "common/wire/names.h"
+#include "common/wire/relayed.h"
 
 namespace pmixhost::wire {
 
@@ -14,10 +15,13 @@ struct RanksStopped {
     std::uint8_t place = 0;
     Bytes breakpoint;
     std::vector<RankRange> ranks;
+    std::uint32_t round = 0;
     static constexpr void fields(auto &&field) {
         field(&RanksStopped::place, "place", "0 first instruction, 1 PMIx_Init, 2 a place of the program's own");
         field(&RanksStopped::breakpoint, "breakpoint", "PMIX_BREAKPOINT");
         field(&RanksStopped::ranks, "ranks", "of this host, which have stopped there");
+        field(&RanksStopped::round, "round",
+              "how often each of them has, at least, counting from 1; 4294967295: none is left");
     }
 };
 
@@ -39,6 +43,8 @@ struct JobEndReply {
     static constexpr std::uint8_t type = 212;
     static constexpr const char *name = "JobEndReply";
     static constexpr const char *text = "they have, or why it cannot be told";
+    using Answers = JobEndRequest;
+    static constexpr Relayed relayed{.waits_for_people = true, .ends = true};
     std::uint64_t id = 0;
     std::int32_t status = 0;
     std::int32_t exit_code = 0;

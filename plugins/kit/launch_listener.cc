@@ -4,6 +4,7 @@
 #include "common/base/no_room.h"
 #include "common/start/spawn_channel.h"
 #include "plugins/kit/unproved_note.h"
+#include "server-glue/rm/user_notes.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -228,6 +229,9 @@ bool LaunchListener::take(const std::string &frame) {
         break;
     case StarterMessage::Kind::note:
         if (message->status != 0 && !noted_.insert(message->status).second)
+            break;
+        // Whoever has started this is told what it is, and sees to it.
+        if (parts_.spawn_channel && message->status == static_cast<int>(UserNote::Subject::stands))
             break;
         // What concerns all hosts, each of them says.
         if (notes_.size() < max_notes && notes_.insert(message->body).second)

@@ -2,8 +2,9 @@
 // (starter_message.h) while the step runs.
 //   exit report   kept until the step is over, when the starter asks for it
 //   started, launched   written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
-//   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first; also
-//                 ten of hosts that cannot prove their user (unproved_note.h)
+//   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first, but
+//                 not that processes stand where somebody hears what becomes of the step (`spawn_channel`); also ten of
+//                 hosts that cannot prove their user (unproved_note.h)
 //   tools         opens the way for tools of this host (tool_door.h)
 //   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
@@ -45,7 +46,7 @@ class LaunchListener {
         std::string launcher_file;      // that is to tell where the job is (kit/launcher_file.h); empty: none
         bool ends_children = false;     // what the step has spawned ends with it, and it with `spawn_channel`
         bool on_a_host_of_jobs = false; // as ToolDoor::open() says
-        UniqueFd spawn_channel;         // empty unless this starter was run for PMIx_Spawn
+        UniqueFd spawn_channel;         // empty unless this starter was run for PMIx_Spawn, or by `pmixhost debug`
         std::size_t hosts = 0;          // that have to say `launched` before it is told
         std::function<void(const std::string &)> complain;                     // to the user
         std::chrono::milliseconds patience = std::chrono::seconds(10);         // with a stranger

@@ -110,6 +110,8 @@ void StepControl::debugger_gone(const Process &tool, const Bytes &nspace) {
         return;
     context_.log.info("the debugger {} has gone: what it has paused of {} goes on", printable(tool.nspace),
                       printable(nspace));
+    if (context_.ending)
+        return resume_without_answer(ask.targets);
     ask.caller = tool;
     ask.order.signals = {SIGCONT};
     ask.reply = {[this, nspace](pmix_status_t status) {
@@ -119,6 +121,18 @@ void StepControl::debugger_gone(const Process &tool, const Bytes &nspace) {
                  },
                  PMIX_ERROR};
     cross_job_.request(context_.now(), std::move(ask));
+}
+
+// The session gives up what a host has asked for that leaves, and keeps its events.
+void StepControl::resume_without_answer(const std::vector<Process> &targets) {
+    auto event = release_of(targets, {context_.step.server_nspace(), context_.self(), false}, false);
+    if (!event)
+        return context_.log.warning("what a debugger has paused of {} may still stand: {}",
+                                    printable(targets.front().nspace), event.failure().text);
+    if (targets.front().nspace == context_.step.nspace)
+        events_.tell_step(std::move(*event));
+    else
+        events_.tell_job(std::move(*event));
 }
 
 // No host need hear of it: an RM is told by the job's own options (srun --requeue).

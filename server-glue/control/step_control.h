@@ -18,7 +18,8 @@ class StepControl final : public StepService, private JobControlPort, private Cr
                 StepEvents &events, std::function<bool(const Process &)> is_tool);
 
     void control(JobControlAsk request);
-    // A tool has gone, whose debugger daemons were beside that job: what it has paused there goes on.
+    // A tool has gone, whose debugger daemons were beside that job: what it has paused there goes on. Where this daemon
+    // leaves, that is told by an event, which nobody answers.
     void debugger_gone(const Process &tool, const Bytes &nspace);
 
     void take_asks(UpcallHandlers &handlers) override;
@@ -43,6 +44,7 @@ class StepControl final : public StepService, private JobControlPort, private Cr
 
     void note_declaration(JobControlAsk &request);
     void note_pauses(JobControlAsk &request);
+    void resume_without_answer(const std::vector<Process> &targets);
     std::vector<Process> whole_jobs() const;
 
     StepContext &context_;

@@ -49,10 +49,8 @@ struct StepServices {
           children_io(context, tools, session),
           tool_children(context, tools,
                         {[this](const Process &tool, const Bytes &nspace) { control.debugger_gone(tool, nspace); },
-                         [this](const Bytes &nspace) {
-                             if (!spawn.has_lasting_daemons(nspace))
-                                 debug.let_go(nspace);
-                         }}),
+                         [this](const Bytes &nspace) { debug.leave_alone(nspace); },
+                         [this](const Bytes &nspace) { return spawn.has_lasting_daemons(nspace); }}),
           children_ends(context, children), spawn_places(context, tool_children),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends,
                 spawn_places),

@@ -1,9 +1,11 @@
 // See release.h.
 #include "server-glue/debug/release.h"
 
-#include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/info_list.h"
+#include "server-glue/library/pack.h"
+
+#include <algorithm>
 
 namespace pmixhost {
 
@@ -19,20 +21,36 @@ std::optional<std::vector<Process>> let_go_by(const pmix_info_t info[], std::siz
     return targets;
 }
 
-Result<wire::CrossJobEvent> release_of_job(const std::string &nspace, const Process &source) {
+bool leaves_alone(const pmix_info_t info[], std::size_t count, const std::string &nspace) {
+    bool lasts = std::any_of(info, info + count, [](const pmix_info_t &entry) {
+        return PMIX_CHECK_KEY(&entry, PMIX_NOHUP) && flag_of(entry.value);
+    });
+    auto targets = lasts ? let_go_by(info, count) : std::nullopt;
+    return targets && (targets->empty() || std::any_of(targets->begin(), targets->end(), [&](const Process &target) {
+                           return target.nspace == nspace && target.wildcard;
+                       }));
+}
+
+Result<wire::CrossJobEvent> release_of(const std::vector<Process> &processes, const Process &source, bool for_good) {
+    wire::CrossJobEvent event;
+    std::vector<pmix_proc_t> targets;
+    for (const Process &process : processes) {
+        targets.push_back(proc_of(process));
+        event.custom.push_back({process.nspace, targets.back().rank});
+        event.nspaces = {process.nspace};
+    }
     InfoList info;
     info.add(PMIX_EVENT_NON_DEFAULT, true);
-    info.add_processes(PMIX_EVENT_CUSTOM_RANGE, {proc_of(nspace, PMIX_RANK_WILDCARD)});
+    info.add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
+    if (for_good)
+        info.add(PMIX_NOHUP, true);
     auto packed = pack_infos(info.data(), info.size());
     if (!packed)
         return packed.failure();
-    wire::CrossJobEvent event;
-    event.nspaces = {nspace};
     event.status = PMIX_DEBUGGER_RELEASE;
     event.nspace = source.nspace;
     event.rank = source.rank;
     event.range = PMIX_RANGE_CUSTOM;
-    event.custom = {{nspace, PMIX_RANK_WILDCARD}};
     event.info_count = static_cast<std::uint32_t>(info.size());
     event.info = std::move(*packed);
     return event;

@@ -3,8 +3,10 @@
 
 #include "common/text/printable.h"
 #include "server-glue/debug/release.h"
+#include "server-glue/debug/standing_note.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/pack.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/step/step_messages.h"
 
@@ -12,6 +14,7 @@
 #include <csignal>
 #include <ctime>
 #include <pmix.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -61,6 +64,8 @@ void StepDebug::stopped(const StopAsk &ask) {
         return release(who.rank);
     context_.log.debug("rank {} has stopped at {}", who.rank, printable(ask.breakpoint));
     board_.stopped(place, who.rank, ask.breakpoint);
+    if (board_.is_left_alone())
+        release(who.rank);
 }
 
 void StepDebug::await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bool)> stands) {
@@ -77,6 +82,13 @@ void StepDebug::stopped_on_exec(Rank rank) {
     standing_.insert(rank);
     context_.log.debug("rank {} has stopped at its first instruction", rank);
     board_.stopped(StopPlace::exec, rank, exec_breakpoint);
+    if (board_.is_left_alone() && standing_.erase(rank) > 0)
+        go_on(rank);
+}
+
+void StepDebug::go_on(Rank rank) {
+    if (auto sent = context_.tasks->watch().signal(rank, SIGCONT); !sent)
+        context_.log.warning("rank {} cannot be continued: {}", rank, sent.failure().text);
 }
 
 // In PMIx_Init libpmix holds all processes of a host, whomever the attribute names.
@@ -97,10 +109,10 @@ void StepDebug::release(Rank rank) {
     events_.deliver(notice);
 }
 
-void StepDebug::let_go(const std::string &nspace) {
+void StepDebug::leave_alone(const std::string &nspace) {
     if (!context_.library) // which packs
-        return context_.when_library([this, nspace] { let_go(nspace); });
-    auto event = release_of_job(nspace, {context_.step.server_nspace(), context_.self(), false});
+        return context_.when_library([this, nspace] { leave_alone(nspace); });
+    auto event = release_of({{nspace, 0, true}}, {context_.step.server_nspace(), context_.self(), false}, true);
     if (!event)
         return context_.log.error("the processes of {} cannot be released: {}", printable(nspace),
                                   event.failure().text);
@@ -108,7 +120,7 @@ void StepDebug::let_go(const std::string &nspace) {
 }
 
 bool StepDebug::wants_event(pmix_status_t code, const Bytes &source) const {
-    return (code == PMIX_DEBUGGER_RELEASE && !standing_.empty()) ||
+    return (code == PMIX_DEBUGGER_RELEASE && (!standing_.empty() || !stops_.empty())) ||
            (code == PMIX_READY_FOR_DEBUG && !stops_.empty() && source == context_.step.nspace);
 }
 
@@ -131,20 +143,37 @@ void StepDebug::on_event(pmix_status_t code, const Process &source, const InfoLi
     auto targets = let_go_by(info.data(), info.size());
     if (!targets)
         return;
-    std::erase_if(standing_, [&](Rank rank) {
+    if (leaves_alone(info.data(), info.size(), context_.step.nspace)) {
+        context_.log.info("nobody is there any more who lets processes go that stop for a debugger: each goes on");
+        board_.leave_alone();
+    }
+    for (Rank rank : context_.ranks_here()) {
         bool meant = targets->empty() || std::any_of(targets->begin(), targets->end(), [&](const Process &target) {
                          return target.nspace == context_.step.nspace && (target.wildcard || target.rank == rank);
                      });
         if (!meant)
-            return false;
-        if (auto sent = context_.tasks->watch().signal(rank, SIGCONT); !sent)
-            context_.log.warning("rank {} cannot be continued: {}", rank, sent.failure().text);
-        return true;
-    });
+            continue;
+        board_.released(rank);
+        if (standing_.erase(rank) > 0)
+            go_on(rank);
+    }
+}
+
+// Somebody else may know of it: a spawner, a debugger that has started the launcher, or a tool that waits to hear where
+// the job is. What else has started it (`pmixhost debug`) is known where the line would be shown (UserNote::Subject).
+void StepDebug::tell_user(StopPlace place, const RankRanges &ranks) {
+    const StepInfo &step = context_.step;
+    if (step.parent || step.tells_launch || step.launcher_file || std::exchange(told_user_, true))
+        return;
+    if (auto *notes = context_.backend.user_notes())
+        notes->tell_user({standing_note(place, ranks, step.job_id), UserNote::Subject::stands}, [](Result<void>) {});
 }
 
 // The tools of this job hear it, and a spawner, as an event of the other job, with all of its job and its tools.
-void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) {
+void StepDebug::all_stopped(StopPlace place, std::uint32_t round, const Bytes &breakpoint, const RankRanges &ranks) {
+    if (board_.is_left_alone())
+        return; // they have been let go
+    tell_user(place, ranks);
     const std::string &nspace = context_.step.nspace;
     std::size_t most = most_named(nspace, context_.settings.events_keep);
     std::vector<pmix_proc_t> named;
@@ -172,7 +201,7 @@ void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const Rank
     if (!context_.step.parent)
         return;
     message->nspaces = {context_.step.parent->nspace};
-    message->once = fmt::format("stopped:{}", static_cast<int>(place));
+    message->once = fmt::format("stopped:{}:{}", static_cast<int>(place), round);
     events_.tell_job(std::move(*message));
 }
 

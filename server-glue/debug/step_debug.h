@@ -1,6 +1,6 @@
-// The stops of debuggers in a job: tells tools and the spawner when all who were asked for have stopped, and lets go on
-// whom nobody asked for, those at their first instruction, and those whom PMIx_Job_control has paused (stop_board.h;
-// contrib/doc/decisions/debug.md).
+// The stops of debuggers in a job: tells tools and the spawner when all who were asked for have stopped, and the user
+// where nobody else may hear it; and lets go on whom nobody asked for, those at their first instruction, those whom
+// PMIx_Job_control has paused, and all when nobody else will any more (stop_board.h; contrib/doc/decisions/debug.md).
 #pragma once
 
 #include "server-glue/debug/exec_stop_watch.h"
@@ -18,8 +18,8 @@ class StepDebug final : public StepService, private StopPort {
     // once, with whether it has.
     void await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bool)> stands);
 
-    // Whoever has had processes of that other job stop has gone: they go on.
-    void let_go(const std::string &nspace);
+    // Whoever has had processes of that other job stop has gone: they go on, from wherever they stand or will stand.
+    void leave_alone(const std::string &nspace);
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
@@ -31,10 +31,12 @@ class StepDebug final : public StepService, private StopPort {
 
   private:
     // StopPort
-    void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override;
+    void all_stopped(StopPlace place, std::uint32_t round, const Bytes &breakpoint, const RankRanges &ranks) override;
 
+    void tell_user(StopPlace place, const RankRanges &ranks);
     void on_ready(const Process &source, const InfoList &info);
     void stopped_on_exec(Rank rank);
+    void go_on(Rank rank);
     void stopped(const StopAsk &ask);
     void release(Rank rank);
 
@@ -44,6 +46,7 @@ class StepDebug final : public StepService, private StopPort {
     ExecStopWatch exec_stops_;
     StopBoard board_;
     std::set<Rank> standing_; // of this host: who goes on with SIGCONT, from its first instruction or a pause
+    bool told_user_ = false;
 };
 
 } // namespace pmixhost

@@ -12,7 +12,9 @@ namespace pmixhost {
 
 struct UserNote {
     // Of one of these subjects the first line of a step is enough, whichever host it comes from.
-    enum class Subject : std::uint8_t { own = 0, groups_of_versions = 1, turned_away = 2 };
+    // `stands` is not shown where another program has started the step and hears what becomes of it, as
+    // `pmixhost debug` does.
+    enum class Subject : std::uint8_t { own = 0, groups_of_versions = 1, turned_away = 2, stands = 3 };
     std::string line;
     Subject subject = Subject::own; // a line of its own, which is always shown
 };

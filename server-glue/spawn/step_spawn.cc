@@ -188,7 +188,8 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     auto target = debug_target_of(request);
     const bool goes_on = says_nohup(request), stands = !target && has_stops(request);
     const auto is_here = of_tools_.connection_of(caller);
-    const auto lasts = is_here && !goes_on ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
+    // Of one that shall go on, but stands first, nobody would let go who stands.
+    const auto lasts = is_here && (!goes_on || stands) ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
     if (is_here && (!goes_on || stands || target)) {
         ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes()};
         child.goes_on = goes_on && !target;

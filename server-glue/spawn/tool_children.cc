@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <pmix_common.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -48,15 +49,35 @@ bool ToolChildren::wants_event(pmix_status_t code, const Bytes &source) const {
     return code == PMIX_READY_FOR_DEBUG && child != children_.end() && child->second.is_alone;
 }
 
+// Once more, lest the first word was lost.
 void ToolChildren::on_event(pmix_status_t, const Process &source, const InfoList &) {
-    debugged_.let_go(source.nspace);
+    leave_alone(source.nspace, children_.at(source.nspace));
+}
+
+void ToolChildren::leave_alone(const Bytes &nspace, Child &child) {
+    if (debugged_.has_lasting_daemons(nspace))
+        return;
+    child.is_left_alone = true;
+    debugged_.leave_alone(nspace);
+}
+
+bool ToolChildren::hears_of_end(const Child &daemons) const {
+    auto debugged = children_.find(daemons.debugged);
+    return daemons.debugged == context_.step.nspace || (debugged != children_.end() && !debugged->second.goes_on);
 }
 
 void ToolChildren::on_leaving(bool) {
-    if (!context_.mesh->connected(context_.launcher_peer()))
-        return;
     for (const auto &[nspace, of] : children_) {
-        if (of.goes_on || of.has_ended || !of.debugged.empty())
+        if (of.goes_on) {
+            // Also where daemons go on that may hold it: nobody would notice their end.
+            context_.log.info("the tool that has spawned {} loses its server: who stands in it goes on", nspace);
+            debugged_.leave_alone(nspace);
+            continue;
+        }
+        if (!of.debugged.empty())
+            debugged_.debugger_gone(of.spawner, of.debugged);
+        const bool is_left = !of.debugged.empty() && hears_of_end(of);
+        if (of.has_ended || is_left || !context_.mesh->connected(context_.launcher_peer()))
             continue;
         context_.log.info("the tool that has spawned {} loses its server: it is ended", nspace);
         context_.send(context_.launcher_peer(), wire::EndChild{nspace});
@@ -65,7 +86,7 @@ void ToolChildren::on_leaving(bool) {
 
 TimePoint ToolChildren::next_time() const {
     bool any =
-        std::any_of(children_.begin(), children_.end(), [](const auto &child) { return !child.second.is_alone; });
+        std::any_of(children_.begin(), children_.end(), [](const auto &child) { return !child.second.is_left_alone; });
     return any ? next_look_ : TimePoint::max();
 }
 
@@ -75,11 +96,11 @@ void ToolChildren::on_time(TimePoint now) {
     next_look_ = now + look_again;
     // First, while it is known whose daemons end with their tool.
     for (auto &[nspace, of] : children_) {
-        if (!of.goes_on || of.is_alone || of.is_here())
+        if (!of.goes_on || of.is_left_alone || (!of.is_alone && of.is_here()))
             continue;
-        context_.log.info("the tool that has spawned {} has gone: who stands in it goes on", nspace);
-        of.is_alone = true;
-        debugged_.let_go(nspace);
+        if (!std::exchange(of.is_alone, true))
+            context_.log.info("the tool that has spawned {} has gone: who stands in it goes on", nspace);
+        leave_alone(nspace, of);
     }
     std::erase_if(children_, [&](const auto &child) {
         const auto &[nspace, of] = child;

@@ -1,7 +1,8 @@
 // The jobs that tools have spawned: each ends when its tool disconnects, or is left without its server, which is this
 // daemon, unless it was asked to go on (PMIX_NOHUP; standard, "Tools and Debuggers"); then nobody in it stands any
 // more. What a debugger had stopped would otherwise stand for ever, and so would what it has paused of a job that runs:
-// with its daemons it lets go of that. What is still being started is SpawnService's. In the loop's thread.
+// with its daemons it lets go of that. When this daemon leaves nobody looks after its tools any more, so they are taken
+// to have gone then. What is still being started is SpawnService's. In the loop's thread.
 #pragma once
 
 #include "server-glue/tool_access/step_tools.h"
@@ -13,12 +14,14 @@ namespace pmixhost {
 
 class ToolChildren final : public StepService {
   public:
-    // What becomes of jobs that a debugger has had stop, or has come to, when it has gone.
+    // What becomes of jobs that a debugger has had stop, or has come to, when it has gone. None is empty.
     struct Debugged {
-        // `tool`, whose debugger daemons were beside `debugged`, has gone.
+        // `tool`, whose debugger daemons were beside `debugged`, has gone. Also called while this daemon leaves.
         std::function<void(const Process &tool, const Bytes &debugged)> debugger_gone;
-        // Whoever stands in that job now is let go; not while debugger daemons see to it that go on without their tool.
-        std::function<void(const Bytes &nspace)> let_go;
+        // Whoever stands in that job is let go, now and at every stop to come. Likewise.
+        std::function<void(const Bytes &nspace)> leave_alone;
+        // Are there debugger daemons beside that job that go on without their tool? They may see to who stands.
+        std::function<bool(const Bytes &nspace)> has_lasting_daemons;
     };
 
     ToolChildren(StepContext &context, StepTools &tools, Debugged debugged)
@@ -32,6 +35,7 @@ class ToolChildren final : public StepService {
         Bytes debugged;              // of debugger daemons: the job beside which they are
         bool goes_on = false;        // without its tool, which has it stop: then whoever comes to stand is let go
         bool is_alone = false;       // its tool has gone
+        bool is_left_alone = false;  // and its hosts have been told
         bool has_ended = false;      // only of debugger daemons: what their debugger has paused may stand still
     };
     // That job of a tool runs, or debugger daemons have ended so soon.
@@ -45,7 +49,7 @@ class ToolChildren final : public StepService {
 
     TimePoint next_time() const override;
     void on_time(TimePoint now) override;
-    // Debugger daemons hear of the end of what they debug, and have something to say to it.
+    // Debugger daemons whose job ends now hear of that, and have something to say to it; others end.
     void on_leaving(bool badly) override;
     bool wants_event(pmix_status_t code, const Bytes &source) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
@@ -53,6 +57,9 @@ class ToolChildren final : public StepService {
   private:
     // libpmix tells nobody that a tool has gone.
     static constexpr Duration look_again = std::chrono::seconds(1);
+
+    void leave_alone(const Bytes &nspace, Child &child);
+    bool hears_of_end(const Child &daemons) const;
 
     StepContext &context_;
     StepTools &tools_;

@@ -33,8 +33,12 @@ struct Hosts {
                 all->hosts[to].board->on_stopped(self, *wire::decode<wire::RanksStopped>(*payload));
             return true;
         }
-        void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override {
+        void all_stopped(StopPlace place, std::uint32_t round, const Bytes &breakpoint,
+                         const RankRanges &ranks) override {
+            all->rounds += fmt::format("{} ", round);
             all->told += fmt::format("[{} {} {} by {}]", static_cast<int>(place), breakpoint, text_of(ranks), self);
+            for (auto &each : all->hosts) // as the event of it comes to all
+                each.board->was_told(place);
         }
     };
     explicit Hosts(const char *text) : map(*JobMap::create({"n1", "n2", "n3"}, {{0, 1}, {2, 3}, {4}})) {
@@ -45,7 +49,13 @@ struct Hosts {
         }
     }
     StopBoard &of(Rank rank) { return *hosts[map.host_of(rank)].board; }
-    void stopped(StopPlace place, Rank rank) { of(rank).stopped(place, rank, "here"); }
+    void stopped(StopPlace place, Rank rank, const char *breakpoint = "here") {
+        of(rank).stopped(place, rank, breakpoint);
+    }
+    void all_released() {
+        for (Rank rank = 0; rank < map.rank_count(); ++rank)
+            of(rank).released(rank);
+    }
     void ended(Rank rank) { of(rank).ended(rank); }
     void lose(HostIndex host) {
         lost.insert(host);
@@ -57,7 +67,7 @@ struct Hosts {
     JobMap map;
     std::array<Host, 3> hosts;
     std::set<HostIndex> lost;
-    std::string told;
+    std::string told, rounds;
     int sent = 0;
 };
 
@@ -147,8 +157,6 @@ void who_takes_over_does_not_tell_again(void **) {
     Hosts hosts("init=0-4");
     for (Rank rank = 0; rank < 5; ++rank)
         hosts.stopped(StopPlace::init, rank);
-    for (HostIndex other : {1, 2})
-        hosts.hosts[other].board->was_told(StopPlace::init);
     hosts.lose(0);
     hosts.lose(1);
     assert_string_equal(hosts.told.c_str(), "[1 here exec=0-4 by 0]");
@@ -157,7 +165,7 @@ void who_takes_over_does_not_tell_again(void **) {
 void a_host_speaks_for_its_own_alone(void **) {
     Hosts hosts("init=0-4");
     wire::RanksStopped message;
-    message.place = 1;
+    message.place = message.round = 1;
     message.ranks = {{3, 3}, {4, 4}};
     hosts.hosts[0].board->on_stopped(1, message);
     message.ranks = {{2, 3}};
@@ -172,6 +180,79 @@ void a_host_speaks_for_its_own_alone(void **) {
     for (Rank rank : {2, 3})
         hosts.stopped(StopPlace::init, rank);
     assert_string_equal(hosts.told.c_str(), "[1 here exec=0-4 by 0]");
+}
+
+// A program with two places of its own: who was let go from the first one is counted anew.
+void who_was_let_go_and_stops_again_is_told_again(void **) {
+    Hosts hosts("app=0-4");
+    for (Rank rank = 0; rank < 5; ++rank)
+        hosts.stopped(StopPlace::app, rank, "first");
+    hosts.all_released();
+    hosts.told.clear();
+    for (Rank rank : {4, 0, 2, 1})
+        hosts.stopped(StopPlace::app, rank, "second");
+    assert_string_equal(hosts.told.c_str(), "");
+    hosts.stopped(StopPlace::app, 3, "second");
+    assert_string_equal(hosts.told.c_str(), "[2 second exec=0-4 by 0]");
+    assert_string_equal(hosts.rounds.c_str(), "1 2 ");
+}
+
+// Who is let go alone, and who ends, is no second stop of the others.
+void a_second_round_is_of_all_who_live(void **) {
+    Hosts hosts("app=0-4");
+    for (Rank rank = 0; rank < 5; ++rank)
+        hosts.stopped(StopPlace::app, rank);
+    hosts.told.clear();
+    hosts.of(0).released(0);
+    hosts.stopped(StopPlace::app, 0);
+    hosts.of(2).released(2);
+    hosts.ended(2);
+    assert_string_equal(hosts.told.c_str(), "");
+    hosts.all_released();
+    for (Rank rank : {1, 4})
+        hosts.stopped(StopPlace::app, rank);
+    assert_string_equal(hosts.told.c_str(), "");
+    hosts.ended(3); // others of its host, that need not stop, may live on
+    assert_string_equal(hosts.told.c_str(), "[2 here exec=0-1,4 by 0]");
+}
+
+// A host may be ahead of the others, since its processes were let go before all had stopped.
+void rounds_are_not_mixed(void **) {
+    Hosts hosts("app=0-4");
+    for (int round : {1, 2}) {
+        hosts.stopped(StopPlace::app, 4);
+        hosts.of(4).released(4);
+        assert_int_equal(hosts.sent, round);
+    }
+    for (Rank rank = 0; rank < 4; ++rank)
+        hosts.stopped(StopPlace::app, rank);
+    assert_string_equal(hosts.rounds.c_str(), "1 ");
+    hosts.all_released();
+    for (Rank rank = 0; rank < 4; ++rank)
+        hosts.stopped(StopPlace::app, rank);
+    assert_string_equal(hosts.rounds.c_str(), "1 2 ");
+}
+
+void who_takes_over_tells_the_next_round(void **) {
+    Hosts hosts("app=0-4");
+    for (Rank rank = 0; rank < 5; ++rank)
+        hosts.stopped(StopPlace::app, rank);
+    hosts.all_released();
+    hosts.lose(0);
+    hosts.told.clear();
+    for (Rank rank : {2, 3, 4})
+        hosts.stopped(StopPlace::app, rank);
+    assert_string_equal(hosts.told.c_str(), "[2 here exec=2-4 by 1]");
+}
+
+void whom_nobody_lets_go_is_counted_all_the_same(void **) {
+    Hosts hosts("app=0-4");
+    assert_false(hosts.of(0).is_left_alone());
+    hosts.of(0).leave_alone();
+    assert_true(hosts.of(0).is_left_alone());
+    for (Rank rank = 0; rank < 5; ++rank)
+        hosts.stopped(StopPlace::app, rank);
+    assert_string_equal(hosts.told.c_str(), "[2 here exec=0-4 by 0]");
 }
 
 void a_user_may_leave_out_who(void **) {
@@ -197,6 +278,11 @@ int main() {
         cmocka_unit_test(the_next_host_takes_over),
         cmocka_unit_test(who_takes_over_does_not_tell_again),
         cmocka_unit_test(a_host_speaks_for_its_own_alone),
+        cmocka_unit_test(who_was_let_go_and_stops_again_is_told_again),
+        cmocka_unit_test(a_second_round_is_of_all_who_live),
+        cmocka_unit_test(rounds_are_not_mixed),
+        cmocka_unit_test(who_takes_over_tells_the_next_round),
+        cmocka_unit_test(whom_nobody_lets_go_is_counted_all_the_same),
         cmocka_unit_test(a_user_may_leave_out_who),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -803,9 +803,8 @@ const Section sections[] = {
     {"Credentials", "", {"PMIx_Get_credential", "PMIx_Validate_credential"}, true, {"PMIX_USERID", "PMIX_GRPID"}},
     // The library puts equal lines together.
     {"Log", "", {"PMIx_Log", "PMIx_Spawn"}, false, {"PMIX_LOG_KEY", "PMIX_LOG_VAL", "PMIX_LOG_AGG"}},
-    // What a child is told; an event; what is refused by name.
-    {"Spawn", "", {"PMIx_Spawn"}, false,
-     {"PMIX_SPAWNED", "PMIX_READY_FOR_DEBUG", "PMIX_FORKEXEC_AGENT", "PMIX_LAUNCHER_DAEMON"}},
+    // What a child is told; an event.
+    {"Spawn", "", {"PMIx_Spawn"}, false, {"PMIX_SPAWNED", "PMIX_READY_FOR_DEBUG"}},
     // What a tool tells its own library.
     {"Tools", "PMIX_IOF_", {"PMIx_IOF_pull", "PMIx_IOF_push"}, true, {"PMIX_IOF_PUSH_STDIN"}},
     // Which request it is.

@@ -92,11 +92,14 @@ struct World {
         else
             heard.push_back(type == wire::StepOver::type ? "over" : fmt::format("type {}", type));
     }
-    void spawn(const Process &caller, bool goes_on = false) {
+    void spawn(const Process &caller, bool goes_on = false, bool stops = false) {
         SpawnAsk ask;
         ask.caller = caller;
         if (goes_on)
             ask.request.directives.push_back({PMIX_NOHUP, 0, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1});
+        if (stops)
+            ask.request.directives.push_back(
+                {PMIX_DEBUG_STOP_IN_INIT, 0, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1});
         ask.request.apps.emplace_back().count = 1;
         ask.reply = {[this](pmix_status_t status, const std::string &) { answers.push_back(status); }, PMIX_ERROR,
                      std::string()};
@@ -161,6 +164,18 @@ void what_a_tool_waits_for_is_taken_back(void **) {
     assert_true(world.answers == std::vector<pmix_status_t>{PMIX_ERR_JOB_CANCELED});
     run_until(*world.loop, [&] { return world.heard.size() == 5; });
     assert_true((world.heard == std::vector<std::string>{"request 1", "request 2", "request 3", "cancel 1", "over"}));
+}
+
+// It would go on without its tool, but stands first, and nobody would let it go.
+void what_would_stand_without_its_tool_is_taken_back(void **) {
+    World world;
+    world.spawn({"tool", 0}, true, true);
+    world.spawn({"job", 0}, true, true);
+    run_until(*world.loop, [&] { return world.heard.size() == 2; });
+    world.leave();
+    assert_true(world.answers == std::vector<pmix_status_t>{PMIX_ERR_JOB_CANCELED});
+    run_until(*world.loop, [&] { return world.heard.size() == 4; });
+    assert_true((world.heard == std::vector<std::string>{"request 1", "request 2", "cancel 1", "over"}));
 }
 
 // The launcher may not have come yet: then it hears of both at once, or of neither.
@@ -231,6 +246,7 @@ void a_lobby_counts_both_jobs_of_a_request(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_a_tool_waits_for_is_taken_back),
+        cmocka_unit_test(what_would_stand_without_its_tool_is_taken_back),
         cmocka_unit_test(a_request_that_waits_for_the_launcher_is_taken_back_as_well),
         cmocka_unit_test(who_leaves_asks_for_nothing_more),
         cmocka_unit_test(a_lobby_counts_what_waits_for_its_target),

@@ -11,7 +11,9 @@
 #include "test/unit/check.h"
 #include "test/unit/run_until.h"
 
+#include <algorithm>
 #include <pmix.h>
+#include <set>
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -70,7 +72,9 @@ struct World {
     FakeRm rm;
     std::optional<StepContext> context;
     std::unique_ptr<Mesh> mesh, launcher;
-    std::vector<std::string> left, ended; // as the launcher hears
+    std::vector<std::string> left, ended;         // as the launcher hears
+    std::vector<std::string> resumed, left_alone; // jobs that a debugger has paused, and has had stop
+    std::set<std::string> held;                   // by daemons that go on without their tool
     std::optional<StepTools> tools;
     std::optional<ToolChildren> children;
     std::optional<SpawnPlaces> places;
@@ -102,7 +106,11 @@ struct World {
         context->mesh = mesh.get();
         tools.emplace(*context);
         children.emplace(*context, *tools,
-                         ToolChildren::Debugged{[](const Process &, const Bytes &) {}, [](const Bytes &) {}});
+                         ToolChildren::Debugged{[this](const Process &tool, const Bytes &debugged) {
+                                                    resumed.push_back(tool.nspace + " " + debugged);
+                                                },
+                                                [this](const Bytes &nspace) { left_alone.push_back(nspace); },
+                                                [this](const Bytes &nspace) { return held.contains(nspace); }});
         places.emplace(*context, *children);
         ToolVisitor visitor;
         visitor.nspace = "tool";
@@ -416,13 +424,54 @@ void a_server_that_leaves_ends_what_its_tools_have_spawned(void **) {
     world.children->runs("its", child);
     child.goes_on = true;
     world.children->runs("lasting", child);
-    world.children->runs("daemons", {{"tool", 0}, is_here, "debugged"});
+    world.children->runs("daemons", {{"tool", 0}, is_here, "lobby"});
+    world.children->runs("daemons of its", {{"tool", 0}, is_here, "its"});
     world.children->runs("over", {{"tool", 0}, is_here, ""});
     world.children->ended("over");
     world.children->on_leaving(false);
     world.context->send(world.context->launcher_peer(), wire::LeaveAllocation{"last"});
     run_until(*world.loop, [&] { return !world.left.empty(); });
     assert_true(world.ended == std::vector<std::string>{"its"});
+    assert_true(world.left_alone == std::vector<std::string>{"lasting"});
+}
+
+// What it has paused of a job that goes on would stay so, and its daemons would wait for the end of that.
+void a_server_that_leaves_lets_go_what_its_debuggers_have_paused(void **) {
+    World world;
+    world.connect_launcher();
+    auto is_here = [] { return true; };
+    world.children->runs("daemons", {{"tool", 0}, is_here, "one"});
+    world.children->runs("short daemons", {{"tool", 0}, is_here, "two"});
+    world.children->ended("short daemons");
+    world.children->outlived_by("lasting daemons", {{"tool", 0}, is_here, "three"});
+    world.children->on_leaving(false);
+    world.context->send(world.context->launcher_peer(), wire::LeaveAllocation{"last"});
+    run_until(*world.loop, [&] { return !world.left.empty(); });
+    std::sort(world.resumed.begin(), world.resumed.end());
+    assert_true((world.resumed == std::vector<std::string>{"tool one", "tool three", "tool two"}));
+    assert_true(world.ended == std::vector<std::string>{"daemons"});
+}
+
+// Its daemons, which go on as well, see to who stands as long as they are there.
+void who_stands_when_the_last_debugger_has_gone_is_left_alone(void **) {
+    World world;
+    bool is_here = true;
+    ToolChildren::Child child{{"tool", 0}, [&is_here] { return is_here; }, ""};
+    child.goes_on = true;
+    world.children->runs("lasting", child);
+    world.held.insert("lasting");
+    TimePoint now = world.context->now();
+    auto look = [&] { world.children->on_time(now += 1s); };
+    look();
+    is_here = false;
+    look();
+    assert_true(world.left_alone.empty());
+    assert_true(world.children->next_time() < TimePoint::max());
+    world.held.clear();
+    look();
+    look();
+    assert_true(world.left_alone == std::vector<std::string>{"lasting"}); // once
+    assert_true(world.children->next_time() == TimePoint::max());
 }
 
 // --- a step that has processes ----------------------------------------------------------------------
@@ -484,6 +533,8 @@ int main() {
         cmocka_unit_test(the_launcher_goes),
         cmocka_unit_test(who_keeps_a_place_may_outlive_the_service),
         cmocka_unit_test(a_server_that_leaves_ends_what_its_tools_have_spawned),
+        cmocka_unit_test(a_server_that_leaves_lets_go_what_its_debuggers_have_paused),
+        cmocka_unit_test(who_stands_when_the_last_debugger_has_gone_is_left_alone),
         cmocka_unit_test(in_a_step_there_is_the_own_allocation),
         cmocka_unit_test(nothing_may_be_done_before_there_are_rules),
     };

@@ -16,6 +16,8 @@
  *        nohup               the job goes on without it (PMIX_NOHUP); where none is started the daemons do
  *        lets                lets the job go as soon as it has stopped
  *        die                 kills itself then
+ *        stays               makes $CLIENT_DIR/stays then, or when the daemons run beside a target, and kills itself
+ *                            when $CLIENT_DIR/leave is there
  *        pause               the target is paused before its daemons start, by PMIx_Job_control
  *        resume              and it goes on by PMIX_JOB_CTRL_RESUME; else by PMIX_DEBUGGER_RELEASE, as any other
  *        dies                kills itself when the daemons run; dies=behind: when they have ended
@@ -36,7 +38,7 @@ enum { MAX_HOSTS = 16 };
 static struct {
     const char *stop, *target, *program, *daemon, *status, *tells, *logs;
     char *self;
-    int np, rank, node, proc, ppr, cospawn, life, nohup, lets, die, dies, behind, pause, resume, after;
+    int np, rank, node, proc, ppr, cospawn, life, nohup, lets, die, dies, behind, pause, resume, after, stays;
 } ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
 
 static struct {
@@ -474,7 +476,17 @@ static void read_word(const char *word) {
     ask.behind |= !strcmp(word, "dies=behind");
     ask.after |= !strcmp(word, "after");
     ask.pause |= !strcmp(word, "pause");
+    ask.stays |= !strcmp(word, "stays");
     ask.resume |= !strcmp(word, "resume");
+}
+
+/* Its server may leave meanwhile. */
+static void stay(void) {
+    char leave[4096];
+    append("stays", "stays\n");
+    snprintf(leave, sizeof leave, "%s/leave", getenv("CLIENT_DIR"));
+    await_file(leave);
+    raise(SIGKILL);
 }
 
 int main(int argc, char **argv) {
@@ -526,6 +538,8 @@ int main(int argc, char **argv) {
             print_table(heard.of_job); /* answered behind it */
         if (ask.die)
             raise(SIGKILL);
+        if (ask.stays)
+            stay();
         if (!ask.cospawn)
             print_table(heard.of_job);
     }
@@ -535,6 +549,8 @@ int main(int argc, char **argv) {
         print_table(target);
     }
     bool runs = ask.cospawn || start_daemons(target);
+    if (ask.stays)
+        stay();
     if (ask.behind)
         await_end(heard.of_daemons);
     if (ask.dies || ask.behind)

@@ -11,6 +11,8 @@
  *   never          the program does not come to the place: nothing is told but the end of the job
  *   tool           the spawner is a tool of a running job
  *   continue       the release is PMIX_JOB_CTRL_RESUME
+ *   again          the children stop once more, at a second place of their own; from the first one all are released at
+ *                  once
  * One of those who are stopped is released first, then the others. Without a program the children are this one: each
  * makes a file past.RANK behind the place. A program must do so itself: the rank is in $PMIX_RANK. */
 #include "events.h"
@@ -20,7 +22,7 @@
 enum { MAX = 64 };
 static struct {
     const char *place, *key, *status;
-    bool wanted[MAX], die, show, resume, tool, never;
+    bool wanted[MAX], die, show, resume, tool, never, again;
     unsigned wanted_count, count;
     int leaves, kill;
 } ask = {.leaves = -1, .kill = -1};
@@ -104,15 +106,18 @@ static bool names_me(const pmix_value_t *value) {
     return false;
 }
 
-static void stop_in_app(void) {
+static void stop_in_app(char *point) {
     pmix_value_t *value = NULL;
     pmix_status_t code = PMIX_DEBUGGER_RELEASE;
-    char point[] = "my-place";
+    static bool listens;
     if (!get(PMIX_RANK_WILDCARD, PMIX_DEBUG_STOP_IN_APP, &value))
         fail("no PMIX_DEBUG_STOP_IN_APP");
     if (!names_me(value))
         return;
-    register_nb(&code, 1, on_release);
+    if (!listens)
+        register_nb(&code, 1, on_release);
+    listens = true;
+    released = false;
     pmix_info_t info[2];
     bool yes = true;
     PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
@@ -129,8 +134,11 @@ static void child(char **argv) {
     if ((int)rank == leaves)
         exit(0);
     begin(60);
+    char first[] = "my-place", second[] = "my-other-place";
     if (!strcmp(argv[2], "app"))
-        stop_in_app();
+        stop_in_app(first);
+    if (argv[4])
+        stop_in_app(second);
     make_file("past", me.rank);
     pass();
 }
@@ -242,6 +250,8 @@ int main(int argc, char **argv) {
             ask.tool = true;
         else if (!strcmp(argv[i], "never"))
             ask.never = true;
+        else if (!strcmp(argv[i], "again"))
+            ask.again = true;
         else if (!strcmp(argv[i], "continue"))
             ask.resume = true;
     }
@@ -258,13 +268,13 @@ int main(int argc, char **argv) {
 
     pmix_info_t info[3];
     bool yes = true;
-    char by_node[] = "node:oversubscribe", leaves[16], place[16], word[] = "child";
+    char by_node[] = "node:oversubscribe", leaves[16], place[16], word[] = "child", again[] = "again";
     read_who(argv[2], &info[0]);
     PMIX_INFO_LOAD(&info[1], PMIX_MAPBY, by_node, PMIX_STRING);
     PMIX_INFO_LOAD(&info[2], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
     snprintf(leaves, sizeof leaves, "%d", ask.leaves);
     snprintf(place, sizeof place, "%s", ask.place);
-    char *own[] = {argv[0], word, place, leaves, NULL};
+    char *own[] = {argv[0], word, place, leaves, ask.again ? again : NULL, NULL};
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
     app.argv = program ? program : own;
@@ -287,6 +297,14 @@ int main(int argc, char **argv) {
         if (heard.ready)
             fail("somebody stood");
         pass();
+    }
+    if (ask.again) {
+        wait_for_count(&heard.ready, 1, "PMIX_READY_FOR_DEBUG");
+        still_stopped();
+        say("ready %u of %u at %s", heard.named, ask.count, heard.breakpoint);
+        release(PMIX_RANK_WILDCARD);
+        wait_for_count(&heard.ready, 2, "the second PMIX_READY_FOR_DEBUG");
+        heard.ready--;
     }
     if (ask.wanted_count) {
         wait_for_count(&heard.ready, 1, "PMIX_READY_FOR_DEBUG");

@@ -51,6 +51,7 @@ is "nor does one of srun's own wait for ever" "$status $output" "0 "
 
 stopped_well "all stop at a place of their own" 'ready 4 of 4 at my-place' app all 4
 stopped_well "some of them" 'ready 2 of 5 at my-place' app ranks:0,4 5
+stopped_well "all stop at two places" $'ready 4 of 4 at my-place\nready 4 of 4 at my-other-place' app all 4 again
 
 # --- at the first instruction
 
@@ -175,7 +176,9 @@ ok "a tool that comes later hears that they stand" until_true 20 grep -qE ' (-58
     diag "$(<"$test_dir/events")"
 ok "they are told to go on" on_first "$pmixhost" resume "$job"
 wait "$own"
-is "and end well" "$? $(cat "$test_dir/own")" "0 "
+is "and end well" "$?" 0
+is "the user reads once what the job waits for" "$(cat "$test_dir/own")" \
+    "srun: error: pmixhost: job $job.0: 4 processes stand at their first instruction, for a debugger (debug.stop, or PMIXHOST_DEBUG_STOP in the environment); next: pmixhost resume $job.0"
 wait "$events"
 is "all of them" "$(cd "$CLIENT_DIR" && echo *)" "past.0 past.1 past.2 past.3"
 stands 'exec=1-2' "$test_dir/own.sh"

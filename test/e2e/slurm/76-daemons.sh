@@ -9,14 +9,14 @@ h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3)
 cat >"$test_dir/runs.sh" <<'SH'
 : >second.$SLURM_PROCID
 until [ -e end ]; do sleep 0.1; done
-exit 3
+[ -e well ] || exit 3
 SH
-(cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
+(cd "$test_dir" && exec timeout -k 5 620 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
     srun $mpi -N3 -n3 sh -c ': >up.\$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done' &
     until [ -e attach ]; do sleep 0.1; done
     second='srun $mpi --overlap -N2 -n4 sh runs.sh'
     \$second
-    for how in release resume dies ends lasts deaf; do
+    for how in release resume dies ends lasts deaf stands pauses; do
         until [ -e attach.\$how ]; do sleep 0.1; done
         \$second
     done
@@ -25,8 +25,9 @@ host_pid=$!
 up() { (($(ls "$test_dir/$1".* 2>/dev/null | wc -l) == $2)); } # NAME TIMES
 ok "a job runs" until_true 40 up up 3
 job=$(as_user root squeue -h -u pmixuser1 -o %i)
-# debugs WORD ...: the debugger, on the job's first host, or $debugger_host; sets $output and $status
-debugger_host=$(host_name 1)
+# debugs WORD ...: the debugger, on the job's first host, or $debugger_host, by its first step, or $debugger_step; sets
+# $output and $status
+debugger_host=$(host_name 1) debugger_step=$job.0
 hold= # yes: its daemons do not let the job go
 debugs() {
     local word
@@ -34,7 +35,7 @@ debugs() {
     [[ -z $hold ]] || : >"$CLIENT_DIR/wait"
     status=0
     output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 --host "$debugger_host" -- \
-        "$pmixhost" with "$job.0" -- "$clients/debugger" "$@" 2>&1 </dev/null) || status=$?
+        "$pmixhost" with "$debugger_step" -- "$clients/debugger" "$@" 2>&1 </dev/null) || status=$?
 }
 well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$output"; }
 # Of each daemon: rank, local rank, host and the ranks there; the last word is the verdict on the ends they heard.
@@ -248,6 +249,42 @@ debugs target="slurm.$second" node=1 daemon="$test_dir/deaf.sh"
 wait $!
 like "daemons that outlive what they debug are ended" "$output" $'(^|\n)end daemons [1-9]'
 ok "and leave nothing" until_true 30 nothing_else
+
+# The job by which it is connected ends well, and its server leaves, while the debugger is there and a job stands: one
+# that shall go on without it, at two places, or that it has paused, beside which its daemons are.
+stopped_of_first() {
+    local host
+    for host in "$h1" "$h2" "$h3"; do
+        on_host "$host" sh -c 'for p in $(pgrep -f "^[^ ]*sh -c : >up"); do grep "^State:.T" /proc/$p/status; done; true'
+    done | wc -l
+}
+touch "$test_dir/well"
+for how in stands pauses; do
+    ok "$how: the one before has gone" until_true 30 nothing_else
+    rm -f "$test_dir"/{end,second.[0-9]} "$CLIENT_DIR/stays"
+    touch "$test_dir/attach.$how"
+    ok "$how: a job runs by which a debugger comes" until_true 40 up second 4
+    debugger_step=$(steps) before=$(well_ended)
+    if [[ $how == stands ]]; then
+        debugs nohup stop=both np=3 stays &
+    else
+        hold=yes
+        debugs target="slurm.$job.0" node=1 pause stays &
+    fi
+    debugger=$!
+    ok "$how: the debugger has another one stand" until_true 50 test -e "$CLIENT_DIR/stays"
+    [[ $how == stands ]] || is "$how: all of it" "$(stopped_of_first)" 3
+    touch "$test_dir/end"
+    if [[ $how == stands ]]; then
+        ok "$how: that goes on, to its end" until_true 40 eval '(($(well_ended) == before + 3))'
+    else
+        ok "$how: that goes on" until_true 40 eval '(($(stopped_of_first) == 0))'
+    fi
+    ok "$how: and nothing waits for it" until_true 40 nothing_else || diag "left: $(steps)"
+    touch "$CLIENT_DIR/leave"
+    wait "$debugger" || true
+done
+hold=
 touch "$test_dir/over"
 wait "$host_pid" || true
 
@@ -260,6 +297,7 @@ configure '[tools]' 'policy = ["deny debug by anyone to jobs of anyone from anyw
 host_pid=$!
 ok "a job where nobody debugs" until_true 40 up up 3
 job=$(as_user root squeue -h -u pmixuser1 -o %i)
+debugger_step=$job.0
 debugs node=1 target="slurm.$job.0" status=PMIX_ERR_NO_PERMISSIONS
 ok "a rule may forbid it" well
 debugs cospawn node=1 status=PMIX_ERR_NO_PERMISSIONS

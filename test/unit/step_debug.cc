@@ -1,0 +1,202 @@
+// The stops of a job in the midst of its daemon: what the user reads of them, and what is told, and to whom, so that
+// nobody stands for ever when who would let go has gone. The library's packing is this program's own: it keeps what it
+// is given.
+#include "server-glue/daemon/step_services.h"
+#include "server-glue/debug/release.h"
+#include "server-glue/debug/standing_note.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/upcall_handlers.h"
+#include "server-glue/rm/roles.h"
+#include "server-glue/step/step_messages.h"
+
+#include "test/unit/bare_rm.h"
+#include "test/unit/check.h"
+#include "test/unit/run_until.h"
+
+#include <csignal>
+#include <pmix.h>
+
+using namespace pmixhost;
+
+namespace {
+
+// Of each array of pmix_info_t that was packed: whom it lets go, "?" where it lets go nobody, and "for good".
+std::vector<std::string> packed;
+
+std::string words_of(const pmix_info_t *infos, std::size_t count) {
+    auto targets = let_go_by(infos, count);
+    std::string out = targets ? "" : "?";
+    for (const Process &target : targets.value_or(std::vector<Process>()))
+        out += fmt::format("{}:{} ", target.nspace, target.wildcard ? "*" : std::to_string(target.rank));
+    return out +
+           (targets && !targets->empty() && leaves_alone(infos, count, targets->front().nspace) ? "for good" : "");
+}
+
+} // namespace
+
+extern "C" pmix_status_t PMIx_Data_pack(const pmix_proc_t *, pmix_data_buffer_t *, void *values, std::int32_t count,
+                                        pmix_data_type_t type) {
+    if (type == PMIX_INFO)
+        packed.push_back(words_of(static_cast<const pmix_info_t *>(values), static_cast<std::size_t>(count)));
+    return PMIX_SUCCESS;
+}
+
+namespace {
+
+struct FakeRm final : BareRm, RmUserNotes, RmRoles {
+    std::vector<UserNote> notes;
+    RmUserNotes *user_notes() override { return this; }
+    RmRoles *roles() override { return this; }
+    void tell_user(UserNote note, std::function<void(Result<void>)>) override { notes.push_back(std::move(note)); }
+    void reach(CentralRole, std::string, TimePoint, TimePoint, std::function<void(Result<void>)>) override {}
+    bool calls_steps() const override { return true; }
+};
+
+// The first of two hosts, with rank 0; rank 1 is on the other one, which is never reached, and neither is the session.
+struct World {
+    std::unique_ptr<EventLoop> loop = make_loop();
+    Log log{2, LogLevel::error, "test"};
+    Settings settings;
+    FakeRm rm;
+    std::optional<StepContext> context;
+    std::unique_ptr<Mesh> mesh;
+    std::optional<StepServices> services;
+    UpcallHandlers handlers;
+
+    explicit World(const std::function<void(StepInfo &)> &change = [](StepInfo &) {}) {
+        packed.clear();
+        settings.transport_interfaces = {"lo"};
+        rm.info.nspace = rm.info.step_key = "job";
+        rm.info.job_id = "12.0";
+        rm.info.map = *JobMap::create({"n1", "n2"}, {{0}, {1}});
+        rm.info.apps.push_back({});
+        change(rm.info);
+        context.emplace(*loop, log, settings, rm, false, *DebugStops::parse("init=0-1"));
+        auto made =
+            Mesh::create(*loop, log, settings, "job", 0, 2 + central_role_count, make_secret_authenticator("secret"),
+                         {[](HostIndex, std::uint8_t, Bytes) {}, [](HostIndex, Mesh::Gone, const Error &) {},
+                          [](HostIndex, Bytes, TimePoint, std::function<void(Result<void>)>) {}});
+        assert_true(made.ok());
+        mesh = std::move(*made);
+        context->mesh = mesh.get();
+        services.emplace(*context);
+        context->tell_services([this](StepService &each) { each.take_asks(handlers); });
+    }
+    ~World() { services.reset(); }
+
+    // The rank of this host has ended; that of the other one stands, for the so manieth time.
+    void other_stands(std::uint32_t round) {
+        services->debug.on_process_gone(0, 0);
+        StepMessages messages(log);
+        services->debug.take_messages(messages);
+        messages.hand_on(StepMessages::Peer::host, 1, "n2", wire::RanksStopped::type,
+                         wire::encode(wire::RanksStopped{1, "pmix-init", {{1, 1}}, round}));
+    }
+    void tool_pauses(const char *nspace, bool all) {
+        JobControlAsk ask;
+        ask.caller = {"tool", 0};
+        ask.targets = {{nspace, 1, all}};
+        ask.order.signals = {SIGSTOP};
+        ask.reply = {[](pmix_status_t) {}, PMIX_ERROR};
+        services->control.control(std::move(ask));
+    }
+    void leave() {
+        context->ending = true;
+        context->tell_services([](StepService &each) { each.on_leaving(false); });
+    }
+    std::size_t for_session() const { return mesh->queued_bytes(context->session_peer()); }
+};
+
+// --- what the user reads ----------------------------------------------------------------------------
+
+void what_lets_them_go_is_named(void **) {
+    RankRanges ranks;
+    ranks.add(0, 2);
+    ranks.add(7, 7);
+    assert_string_equal(standing_note(StopPlace::exec, ranks, "12.0").c_str(),
+                        "job 12.0: 4 processes stand at their first instruction, for a debugger (debug.stop, or "
+                        "PMIXHOST_DEBUG_STOP in the environment); next: pmixhost resume 12.0");
+    RankRanges one;
+    one.add(3, 3);
+    assert_string_equal(standing_note(StopPlace::init, one, "12.0").c_str(),
+                        "job 12.0: 1 process stands in PMIx_Init, for a debugger (debug.stop, or PMIXHOST_DEBUG_STOP "
+                        "in the environment); next: a tool that lets them go (PMIX_DEBUGGER_RELEASE), or end the job, "
+                        "and pmixhost debug --stop init ...");
+}
+
+void the_user_is_told_once(void **) {
+    World world;
+    for (std::uint32_t round : {1, 2})
+        world.other_stands(round);
+    assert_int_equal(world.rm.notes.size(), 1);
+    assert_true(world.rm.notes[0].subject == UserNote::Subject::stands);
+    assert_non_null(strstr(world.rm.notes[0].line.c_str(), "1 process stands in PMIx_Init"));
+}
+
+void nobody_is_told_where_somebody_has_asked_for_it(void **) {
+    for (const auto &change :
+         {std::function<void(StepInfo &)>([](StepInfo &info) { info.parent.emplace().nspace = "other"; }),
+          std::function<void(StepInfo &)>([](StepInfo &info) { info.tells_launch = true; }),
+          std::function<void(StepInfo &)>([](StepInfo &info) { info.launcher_file = true; })}) {
+        World world(change);
+        world.other_stands(1);
+        assert_true(world.rm.notes.empty());
+        assert_false(packed.empty()); // tools, and who spawned it, are
+    }
+}
+
+// --- who would let go has gone ----------------------------------------------------------------------
+
+void a_release_for_good_is_known(void **) {
+    packed.clear();
+    assert_true(release_of({{"one", 0, true}}, {"job", 0}, true).ok());
+    assert_true(release_of({{"one", 0, true}}, {"job", 0}, false).ok());
+    auto some = release_of({{"one", 3}, {"one", 5}}, {"job", 0}, true);
+    assert_true(some.ok());
+    assert_true((packed == std::vector<std::string>{"one:* for good", "one:* ", "one:3 one:5 "}));
+    assert_int_equal(some->custom.size(), 2);
+    assert_true(some->nspaces == std::vector<Bytes>{"one"});
+    InfoList of_another;
+    of_another.add_processes(PMIX_EVENT_CUSTOM_RANGE, {proc_of("one", PMIX_RANK_WILDCARD)});
+    of_another.add(PMIX_NOHUP, true);
+    assert_false(leaves_alone(of_another.data(), of_another.size(), "two"));
+    InfoList everybody;
+    everybody.add(PMIX_NOHUP, true);
+    assert_true(leaves_alone(everybody.data(), everybody.size(), "two"));
+}
+
+// The session takes an event from a host that leaves, and gives up what it has asked for.
+void what_was_paused_goes_on_when_the_server_leaves(void **) {
+    World world;
+    world.tool_pauses("other", true);
+    world.tool_pauses("third", true); // beside which it has no daemons
+    world.services->tool_children.runs("daemons", {{"tool", 0}, [] { return true; }, "other"});
+    std::size_t before = world.for_session();
+    world.leave();
+    assert_true(packed == std::vector<std::string>{"other:* "});
+    assert_true(world.for_session() > before);
+}
+
+void so_does_what_was_paused_of_the_own_job(void **) {
+    World world;
+    world.tool_pauses("job", false);
+    world.services->tool_children.runs("daemons", {{"tool", 0}, [] { return true; }, "job"});
+    std::size_t before = world.mesh->queued_bytes(1);
+    world.leave();
+    assert_true(packed == std::vector<std::string>{"job:1 "});
+    assert_true(world.mesh->queued_bytes(1) > before);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(what_lets_them_go_is_named),
+        cmocka_unit_test(the_user_is_told_once),
+        cmocka_unit_test(nobody_is_told_where_somebody_has_asked_for_it),
+        cmocka_unit_test(a_release_for_good_is_known),
+        cmocka_unit_test(what_was_paused_goes_on_when_the_server_leaves),
+        cmocka_unit_test(so_does_what_was_paused_of_the_own_job),
+    };
+    return cmocka_run_group_tests_name("step_debug", tests, nullptr, nullptr);
+}
