@@ -247,6 +247,15 @@ void a_slow_rank_holds_up_nobody(void **) {
                 (std::vector<std::string>{"continued10001", "stopped10001", "stopped10002", "continued20001"}));
 }
 
+void a_variable_that_is_null_is_taken_away(void **) {
+    Editor editor;
+    editor.ask("launch", {{"program", "a"}, {"env", {{"GIVEN", "x"}, {"TAKEN", nullptr}, {"EMPTY", ""}}}});
+    auto start = editor.session.take_start();
+    assert_true(start.has_value());
+    using Environment = std::map<std::string, std::optional<std::string>>;
+    assert_true(start->environment == (Environment{{"EMPTY", ""}, {"GIVEN", "x"}, {"TAKEN", std::nullopt}}));
+}
+
 // What a client may hear at the end of a launch, in this order.
 void a_launch_ends_with_its_exit_code(void **) {
     Editor editor;
@@ -430,6 +439,12 @@ void the_console_is_the_prompt(void **) {
     assert_true(print.language == GdbLanguage::console);
     editor.all_answer(Kind::done, "$1 = 4\n");
     assert_true(editor.answer("evaluate")["body"]["result"] == "[0-1] $1 = 4");
+    editor.ask("evaluate", {{"expression", "print/x sum"}, {"context", "repl"}});
+    std::uint64_t sum = editor.told.front().id;
+    editor.told.pop_front();
+    editor.says(0, {sum, Kind::done, "$2 = 0xdeadbeef\n"});
+    editor.says(1, {sum, Kind::done, "$2 = 0xdeadbee0\n"});
+    assert_true(editor.answer("evaluate")["body"]["result"] == "[0] $2 = 0xdeadbeef\n[1] $2 = 0xdeadbee0");
     editor.ask("evaluate", {{"expression", "focus 1"}, {"context", "repl"}});
     assert_true(editor.answer("evaluate")["success"] == true);
     editor.ask("evaluate", {{"expression", "cont"}, {"context", "repl"}});
@@ -622,6 +637,7 @@ void hostile_requests_do_no_harm(void **) {
     for (const auto &arguments :
          {json{{"program", 5}}, json{{"program", "a"}, {"srun", "-n4"}}, json{{"program", "a"}, {"args", {1}}},
           json{{"program", "a"}, {"env", {{"A=B", "x"}}}}, json{{"program", "a"}, {"env", {{"A", 1}}}},
+          json{{"program", "a"}, {"env", {{"A=B", nullptr}}}},
           json{{"program", std::string("a\0b", 3)}, {"args", {std::string("a\0b", 3)}}}}) {
         editor.ask("launch", arguments);
         assert_true(editor.answer("launch")["success"] == false);
@@ -655,6 +671,7 @@ int main() {
         cmocka_unit_test(steps_are_for_all_or_for_one),
         cmocka_unit_test(an_editor_stays_with_its_rank),
         cmocka_unit_test(a_slow_rank_holds_up_nobody),
+        cmocka_unit_test(a_variable_that_is_null_is_taken_away),
         cmocka_unit_test(a_launch_ends_with_its_exit_code),
         cmocka_unit_test(breakpoints_have_a_number_in_each_gdb),
         cmocka_unit_test(an_early_hit_is_known),

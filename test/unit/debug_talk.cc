@@ -3,6 +3,7 @@
 #include "tools/debug/debug_lines.h"
 #include "tools/debug/debugged_launch.h"
 #include "tools/debug/gdb_dialogue.h"
+#include "tools/debug/gdb_places.h"
 #include "tools/debug/host_debug.h"
 #include "tools/debug/line_editor.h"
 #include "tools/debug/prompt_words.h"
@@ -464,14 +465,108 @@ void an_interrupt_is_not_lost_between_waits(void **) {
 void what_is_the_same_is_said_once(void **) {
     auto merged = merged_texts({{3, "a\n"}, {0, "b\n"}, {1, "a\n"}, {2, "a\n"}, {4, " \n"}});
     assert_string_equal(shown_texts(merged).c_str(), "[0] b\n[1-3] a\n");
-    // Addresses differ where nothing else does; a number of the program is no address.
-    merged = merged_texts({{0, "x at 0x7f0012345678 (LWP 12)\n"}, {1, "x at 0x7f0087654321 (LWP 13)\n"}});
-    assert_string_equal(shown_texts(merged).c_str(), "[0-1] x at 0x.. (LWP ..)\n");
-    merged = merged_texts({{0, "flags = 0x10\n"}, {1, "flags = 0x20\n"}});
-    assert_int_equal(merged.size(), 2);
-    merged = merged_texts({{0, "x at 0x7f0012345678\n"}, {1, "x at 0x7f0012345678\n"}});
-    assert_string_equal(shown_texts(merged).c_str(), "[0-1] x at 0x7f0012345678\n");
+    merged = merged_texts({{0, "#0  0x7f0012345678 in x ()\n"}, {1, "#0  0x7f0012345678 in x ()\n"}});
+    assert_string_equal(shown_texts(merged).c_str(), "[0-1] #0  0x7f0012345678 in x ()\n");
     assert_string_equal(shown_texts(merged_texts({{1, "\na\nb\n"}}), "<", ">").c_str(), "<[1]>\na\nb\n");
+}
+
+// What two ranks say as one answer; empty: it is two.
+std::string one_answer(const std::string &first, const std::string &second) {
+    auto merged = merged_texts({{0, first}, {1, second}});
+    if (merged.size() == 1)
+        return merged[0].text;
+    assert_true(merged.size() == 2 && merged[0].text == first && merged[1].text == second); // each has its own
+    return {};
+}
+
+void ranks_at_one_place_give_one_answer(void **) {
+    struct Case {
+        const char *first, *second, *shown;
+    };
+    const Case cases[] = {
+        {"#0  f (s=0x7fffcd9d0800 \"a \\\" 0x7f0012345678\", n=3) at t.c:7\n#10 0x0000556100000111 in main () at "
+         "t.c:9\n",
+         "#0  f (s=0x7fff00000000 \"a \\\" 0x7f0012345678\", n=3) at t.c:7\n#10 0x0000561200000111 in main () at "
+         "t.c:9\n",
+         "#0  f (s=0x.. \"a \\\" 0x7f0012345678\", n=3) at t.c:7\n#10 0x.. in main () at t.c:9\n"},
+        {"#0  g (c=34 '\"', p=0x7fff12345678) at t.c:7\n", "#0  g (c=34 '\"', p=0x7ffe12345678) at t.c:7\n",
+         "#0  g (c=34 '\"', p=0x..) at t.c:7\n"},
+        {"0x00007f0012345678 in PMPI_Barrier () from libmpi.so.40\n",
+         "0x00007f0087654321 in PMPI_Barrier () from libmpi.so.40\n", "0x.. in PMPI_Barrier () from libmpi.so.40\n"},
+        {"std::vector<int>::at (this=0x7ffe12345678) at v.h:3\n3\t  x\n",
+         "std::vector<int>::at (this=0x7fff12345678) at v.h:3\n3\t  x\n",
+         "std::vector<int>::at (this=0x..) at v.h:3\n3\t  x\n"},
+        {"0x0000556100000111\t7\t  f();\n", "0x0000561200000111\t7\t  f();\n", "0x..\t7\t  f();\n"},
+        {"Thread 1 \"t\" hit Breakpoint 1, f (p=0x7ffe12345678) at t.c:7\n",
+         "Thread 1 \"t\" hit Breakpoint 1, f (p=0x7fff12345678) at t.c:7\n",
+         "Thread 1 \"t\" hit Breakpoint 1, f (p=0x..) at t.c:7\n"},
+        {"[Switching to Thread 0x7f0012345678 (LWP 12)]\n", "[Switching to Thread 0x7f0087654321 (LWP 345)]\n",
+         "[Switching to Thread 0x.. (LWP ..)]\n"},
+        {"  Id   Target Id                          Frame \n* 1    Thread 0x7f0012345678 (LWP 12) \"t\"  main () at "
+         "t.c:1\n",
+         "  Id   Target Id                            Frame \n* 1    Thread 0x7f0012340000 (LWP 1234) \"t\" main () at "
+         "t.c:1\n",
+         "  Id Target Id Frame \n* 1 Thread 0x.. (LWP ..) \"t\" main () at t.c:1\n"},
+        {"[Inferior 1 (process 12) exited normally]\n", "[Inferior 1 (process 345) exited normally]\n",
+         "[Inferior 1 (process ..) exited normally]\n"},
+        {"process 12 is executing new program: /bin/a\n", "process 13 is executing new program: /bin/a\n",
+         "process .. is executing new program: /bin/a\n"},
+        {"Breakpoint 2 at 0x556100000111: file t.c, line 7.\n", "Breakpoint 2 at 0x561200000111: file t.c, line 7.\n",
+         "Breakpoint 2 at 0x..: file t.c, line 7.\n"},
+        {"1       breakpoint     keep y   0x0000556100000111 in f at t.c:7\n1.2                         y   "
+         "0x0000556100000222 in f at t.c:8\n",
+         "1       breakpoint     keep y   0x0000561200000111 in f at t.c:7\n1.2                         y   "
+         "0x0000561200000222 in f at t.c:8\n",
+         "1       breakpoint     keep y   0x.. in f at t.c:7\n1.2                         y   0x.. in f at t.c:8\n"},
+        {"0x00007f0012345678  0x00007f0012349999  Yes         /lib/a.so\n",
+         "0x00007f0112345678  0x00007f0112349999  Yes         /lib/a.so\n", "0x..  0x..  Yes         /lib/a.so\n"},
+        // Of a call without a name the place in its page is known.
+        {"#1  0x0000556100000111 in ?? ()\n", "#1  0x0000561200000111 in ?? ()\n", "#1  0x..111 in ?? ()\n"},
+        {"0x0000556100000111 ()\n", "0x0000561200000111 ()\n", "0x..111 ()\n"},
+        {"=> 0x5561ef52316c <f+19>:\tmov    $0x12345678,%eax\n   0x5561ef523171 <f+24>:\tcall   0x5561ef523030 "
+         "<puts@plt>\n",
+         "=> 0x5612ef52316c <f+19>:\tmov    $0x12345678,%eax\n   0x5612ef523171 <f+24>:\tcall   0x5612ef523030 "
+         "<puts@plt>\n",
+         "=> 0x.. <f+19>:\tmov    $0x12345678,%eax\n   0x.. <f+24>:\tcall   0x.. <puts@plt>\n"},
+        // Who was asked less often counts its values otherwise.
+        {"$3 = 42\n", "$12 = 42\n", "$.. = 42\n"},
+        {"main () at t.c:15\nValue returned is $1 = 0x7f0012345678\n",
+         "main () at t.c:15\nValue returned is $2 = 0x7f0012345678\n",
+         "main () at t.c:15\nValue returned is $.. = 0x7f0012345678\n"},
+    };
+    for (const auto &one : cases)
+        assert_string_equal(one_answer(one.first, one.second).c_str(), one.shown);
+}
+
+void data_that_differs_is_shown_of_each(void **) {
+    const std::pair<const char *, const char *> cases[] = {
+        {"$1 = 0xdeadbeef\n", "$1 = 0xdeadbee0\n"},
+        {"$1 = (int *) 0x7f0012345678\n", "$1 = (int *) 0x12345678\n"},
+        {"0x7fffcd9d0800:\t0x6c6c6568\t0x7822206f\n", "0x7fffcd9d0800:\t0x6c6c6568\t0x7822206e\n"},
+        {"0x7fffcd9d0800 <buf>:\t0x6c6c6568\n", "0x7fffcd9d0800 <buf>:\t0x6c6c6569\n"},
+        {"rip            0x55f4ce0ad254      0x55f4ce0ad254 <main+171>\n",
+         "rip            0x55f5ce0ad254      0x55f5ce0ad254 <main+171>\n"},
+        {"p = 0x7f0012345678\n", "p = 0x7f0012345679\n"},
+        {"1: p = (char *) 0x7f0012345678\n", "1: p = (char *) 0x7f0012345679\n"},
+        {"Old value = (int *) 0x7f0012345678\n", "Old value = (int *) 0x7f0012345679\n"},
+        {"Cannot access memory at address 0x7f0012345678\n", "Cannot access memory at address 0x123456789\n"},
+        {"#0  f (n=1) at t.c:7\n        p = 0x7f0012345678\n", "#0  f (n=1) at t.c:7\n        p = 0x7f0012345679\n"},
+        {"#0  f (s=0x7fff12345678 \"0x12345678\") at t.c:7\n", "#0  f (s=0x7fff12345678 \"0x12345679\") at t.c:7\n"},
+        {"#0  f (p=0x0) at t.c:7\n", "#0  f (p=0x7f0012345678) at t.c:7\n"},
+        {"0x0000000000000008 in ?? ()\n", "0x0000556100000111 in ?? ()\n"},
+        {"#1  0x0000556100000111 in ?? ()\n", "#1  0x0000556100000112 in ?? ()\n"},
+        {"   0x5561ef52316c <f+19>:\tmov    $0x12345678,%eax\n",
+         "   0x5561ef52316c <f+19>:\tmov    $0x12345679,%eax\n"},
+        {"flags = 0x10\n", "flags = 0x20\n"},
+        {"pid = \"process 12\"\n", "pid = \"process 13\"\n"},
+        {"process 12\n", "process 13\n"},
+    };
+    for (const auto &[first, second] : cases)
+        assert_string_equal(one_answer(first, second).c_str(), "");
+    // Whatever it is, it is gone through to its end.
+    for (const char *text :
+         {"", "\n", "$", "$1 = ", "#", "#1", "0x", "   0x", "=> ", "\"", "#0  f (\"\\", "[", "Value returned is "})
+        assert_string_equal(without_places(text).c_str(), std::string_view(text) == "$1 = " ? "$.. = " : text);
 }
 
 FromHost event(Rank rank, std::uint64_t id, Kind kind, const char *text) {
@@ -632,6 +727,8 @@ int main() {
         cmocka_unit_test(a_line_may_be_long_in_coming),
         cmocka_unit_test(an_interrupt_is_not_lost_between_waits),
         cmocka_unit_test(what_is_the_same_is_said_once),
+        cmocka_unit_test(ranks_at_one_place_give_one_answer),
+        cmocka_unit_test(data_that_differs_is_shown_of_each),
         cmocka_unit_test(the_board_follows_each_rank),
         cmocka_unit_test(a_rank_that_has_stopped_completes),
         cmocka_unit_test(a_launcher_is_ended),

@@ -249,6 +249,56 @@ static void a_gdb_that_does_not_get_on_lets_go(void **) {
     assert_true(one.runs());
 }
 
+// A gdb that says "done" to all, and to the first file whose symbols it is to read does this before.
+static std::string at_symbols(const StandIns &files, const std::string &what) {
+    return files.make("gdb", "#!/bin/sh\n"
+                             "echo begun >>\"" +
+                                 files.path +
+                                 "/begun\"\n"
+                                 "while read -r line; do\n"
+                                 "    case $line in\n"
+                                 "    *add-symbol-file* | *-file-exec-and-symbols\\ *) [ -e \"" +
+                                 files.path + "/mark\" ] || { : >\"" + files.path + "/mark\"; " + what +
+                                 "; } ;;\n"
+                                 "    esac\n"
+                                 "    echo \"${line%%-*}^done\"\n"
+                                 "done\n");
+}
+
+// While nothing is stopped, the time is the user's to give.
+static void symbols_may_take_all_of_the_time(void **) {
+    StandIns files;
+    Waiting one;
+    auto wish = wish_of(std::chrono::seconds(60));
+    wish.longest_start = std::chrono::milliseconds(2000);
+    auto seen = look({one.pid}, {at_symbols(files, "sleep 4"), true}, wish);
+    assert_true(std::filesystem::exists(files.path + "/mark"));
+    assert_true(says(seen[0], "gdb finds no thread")); // so it has come to look at it
+    assert_true(one.runs());
+}
+
+static void symbols_that_take_longer_are_named(void **) {
+    StandIns files;
+    Waiting one;
+    auto wish = wish_of(std::chrono::milliseconds(3000));
+    auto seen = look({one.pid}, {at_symbols(files, "exec sleep 600"), true}, wish);
+    assert_true(std::filesystem::exists(files.path + "/mark"));
+    assert_true(says(seen[0], "has not read the symbols of /") && says(seen[0], "--timeout") &&
+                says(seen[0], "--with eu-stack"));
+    assert_true(StackClock::now() >= wish.deadline && one.runs());
+}
+
+static void symbols_at_which_gdb_ends_are_not_read_again(void **) {
+    StandIns files;
+    OneProcessor processor;
+    Waiting one, two;
+    auto seen = look({one.pid, two.pid}, {at_symbols(files, "exit 1"), true}, wish_of(std::chrono::seconds(60)));
+    for (const auto &process : seen)
+        assert_true(says(process, "gdb has ended at the symbols of /") && says(process, "--with eu-stack"));
+    assert_int_equal(std::filesystem::file_size(files.path + "/begun"), std::string_view("begun\n").size());
+    assert_true(one.runs() && two.runs());
+}
+
 static void programs_without_build_id_are_told_apart(void **) {
     std::string gdb = gdb_that_may_look();
     if (gdb.empty())
@@ -373,6 +423,9 @@ int main() {
         cmocka_unit_test(debuggers_that_do_not_end_are_waited_for_together),
         cmocka_unit_test(a_gdb_that_says_no_but_holds_on_is_ended),
         cmocka_unit_test(a_gdb_that_does_not_get_on_lets_go),
+        cmocka_unit_test(symbols_may_take_all_of_the_time),
+        cmocka_unit_test(symbols_that_take_longer_are_named),
+        cmocka_unit_test(symbols_at_which_gdb_ends_are_not_read_again),
         cmocka_unit_test(programs_without_build_id_are_told_apart),
         cmocka_unit_test(calls_without_names_are_told_apart),
         cmocka_unit_test(what_is_mapped_may_be_anything),

@@ -236,8 +236,12 @@ class DapServer {
             return allowed.failure();
         if (!start.directory.empty() && ::chdir(start.directory.c_str()) != 0)
             return system_error("'cwd' " + printable(start.directory, 200), errno);
-        for (const auto &[name, value] : start.environment)
-            ::setenv(name.c_str(), value.c_str(), 1);
+        for (const auto &[name, value] : start.environment) {
+            if (value)
+                ::setenv(name.c_str(), value->c_str(), 1);
+            else
+                ::unsetenv(name.c_str());
+        }
         auto launch = launch_for_debug(start.command, *stop, ranks, {start.takes_input, false});
         if (!launch)
             return launch.failure();

@@ -121,9 +121,11 @@ void DapSession::launch(const DapRequest &request) {
     start.directory = request.text("cwd");
     json environment = request.arguments().value("env", json::object());
     for (const auto &[name, value] : environment.items()) {
-        if (!value.is_string() || name.empty() || name.find('=') != name.npos)
-            return request.refuse("'env' is an object of texts");
-        start.environment[name] = value.get<std::string>();
+        if (!(value.is_string() || value.is_null()) || name.empty() || name.find('=') != name.npos)
+            return request.refuse("'env' is an object of texts, or null for what is to be unset");
+        auto &variable = start.environment[name];
+        if (value.is_string())
+            variable = value.get<std::string>();
     }
     if (!place.empty())
         start.stop = place;

@@ -15,7 +15,8 @@ struct DapStart {
     std::string job;                  // of "attach"; empty: a launch
     std::vector<std::string> command; // of "launch", srun first
     std::string directory;            // for it; empty: as this process has
-    std::map<std::string, std::string> environment;
+    // More for it; what has no value is unset.
+    std::map<std::string, std::optional<std::string>> environment;
     std::string stop = "exec"; // where the processes of a launch stop first
     std::string ranks;         // empty: all
     bool takes_input = false;  // a launch, from `input` of the console; else it is /dev/null

@@ -1,23 +1,18 @@
 // See host_debug.h.
 #include "tools/debug/host_debug.h"
 
-#include "common/text/take_until.h"
-#include "tools/debug/debug_lines.h"
+#include "tools/debug/command_pipe.h"
+#include "tools/debug/debugged_rank.h"
 #include "tools/debug/ready_for_debug.h"
 #include "tools/debug/signal_ends_input.h"
-#include "tools/debug/stop_wish.h"
 #include "tools/stacks/debug_rights.h"
-#include "tools/stacks/gdb_process.h"
-#include "tools/stacks/host_stacks.h"
-#include "tools/stacks/looked_at.h"
 #include "tools/stacks/read_stacks.h"
+#include "tools/stacks/this_host.h"
 #include "tools/view/process_list.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <map>
 #include <poll.h>
@@ -31,14 +26,13 @@ namespace {
 
 constexpr auto to_let_all_go = std::chrono::seconds(12); // a busy host; below to_leave of those who wait for it
 constexpr auto to_release = std::chrono::seconds(10), to_look = std::chrono::seconds(10);
-// Once it is over: for ranks on their way to their first instruction, all together, and for what is said at the end.
-constexpr auto to_come_there = std::chrono::seconds(5), last_words = std::chrono::seconds(1);
+// Once it is over: for ranks on their way to their first instruction, all together.
+constexpr auto to_come_there = std::chrono::seconds(5);
 constexpr std::chrono::milliseconds slice{200};
 // The first gdb reads the debugging information of the program and its libraries, and the others what it has made of
 // that: but where it takes longer than this they begin all the same.
 constexpr auto first_alone = std::chrono::seconds(20);
 constexpr std::size_t worth_waiting = 3; // ranks: two gdbs that read it both are as fast
-constexpr std::size_t longest_from_gdb = 16u << 20;
 
 // Where the gdbs of this host find what the first of them has made of debugging information. It lies in the directory
 // of the job's daemon, with which it goes where this is killed.
@@ -62,96 +56,23 @@ class IndexDirectory {
     std::string path_;
 };
 
-constexpr std::string_view by_our_signal = "signal-received SIGSTOP"; // GdbEvent::reason
-
-// The gdb of one rank.
-struct DebuggedRank {
-    GdbProcess gdb;
-    LookedAt target; // that the gdb was begun with; it may have let go of it for a child
-    GdbDialogue dialogue;
-    std::string begun, to_write; // a line that has not ended; what the pipe has not taken yet
-    bool lost = false;
-    std::map<pid_t, LookedAt> followed{}; // what else the gdb has hold of
-    std::vector<pid_t> held{};            // all that it had, at the last look
-    StopWish wish{};
-    pid_t told_to_stop = 0; // by a signal, and it has not stopped yet
-
-    // Nothing: it has ended.
-    const LookedAt *of(pid_t pid) const {
-        auto found = followed.find(pid);
-        return found != followed.end() ? &found->second : pid == 0 || pid == target.pid() ? &target : nullptr;
-    }
-    // The process that runs stops, once: what is left of two signals would stop it when it runs again.
-    void stop() {
-        const auto *now = told_to_stop == 0 ? of(dialogue.inferiors().now()) : nullptr;
-        if (!now)
-            return;
-        now->interrupt();
-        told_to_stop = now->pid();
-    }
-    void act(StopWish::Act what) {
-        if (what == StopWish::Act::stop_process)
-            stop();
-        else if (what == StopWish::Act::interrupt_gdb)
-            gdb.interrupt();
-    }
-    // Where it has stopped by something else than the signal, it would stop once more when it runs again: the signal is
-    // taken back. True: that was so.
-    bool has_stopped(std::string_view reason) {
-        const auto *told = told_to_stop != 0 ? of(told_to_stop) : nullptr;
-        bool by_another = told && reason != by_our_signal;
-        if (by_another)
-            told->take_stop_back();
-        told_to_stop = 0;
-        return by_another;
-    }
-    // Takes what gdb has hold of as it is now. What was to stop one that it has let go of is for its child.
-    void look_at_inferiors() {
-        auto all = dialogue.inferiors().all();
-        if (std::exchange(held, all) != all) {
-            for (pid_t pid : all) {
-                if (of(pid))
-                    continue;
-                if (auto found = LookedAt::held(pid, [this](pid_t tracer) { return gdb.is_it(tracer); }))
-                    followed.emplace(pid, std::move(*found));
-            }
-        }
-        bool told_another = told_to_stop != 0 && dialogue.inferiors().now() != told_to_stop;
-        if (const auto *before = told_another && dialogue.runs() ? of(told_to_stop) : nullptr) {
-            before->take_stop_back();
-            told_to_stop = 0;
-            stop();
-        }
-        if (!dialogue.runs())
-            told_to_stop = 0;
-        std::erase_if(followed,
-                      [&all](const auto &one) { return std::find(all.begin(), all.end(), one.first) == all.end(); });
-    }
-    void put_right() const {
-        target.put_right();
-        for (const auto &[pid, one] : followed)
-            one.put_right();
-    }
-};
-
 class HostDebug {
   public:
-    HostDebug(const HostDebugAsk &ask, int in, int out) : ask_(ask), in_(in), out_(out) {}
+    HostDebug(const HostDebugAsk &ask, int in, int out) : ask_(ask), pipe_(in, out) {}
 
     void run() {
         std::signal(SIGPIPE, SIG_IGN);
-        ::fcntl(out_, F_SETFL, ::fcntl(out_, F_GETFL) | O_NONBLOCK); // see say()
-        SignalEndsInput ends(in_);
+        SignalEndsInput ends(pipe_.input());
         begin();
-        heard_ = StackClock::now();
-        while (!over_) {
+        pipe_.count_silence_anew();
+        while (!pipe_.is_over()) {
             turn();
             release_when_held();
         }
         std::vector<Rank> held; // and those that were announced and have no gdb yet
         for (Rank rank : here_) {
             auto one = ranks_.find(rank);
-            if (!told_over_.contains(rank) && (one == ranks_.end() || !one->second.lost))
+            if (!told_over_.contains(rank) && (one == ranks_.end() || !one->second.is_lost()))
                 held.push_back(rank);
         }
         let_go();
@@ -163,36 +84,35 @@ class HostDebug {
   private:
     // Waits once, and takes what there is.
     void turn() {
-        std::vector<pollfd> waits{{in_, POLLIN, 0}};
+        std::vector<pollfd> waits{{pipe_.input(), POLLIN, 0}};
         std::vector<Rank> of;
         for (auto &[rank, one] : ranks_) {
-            if (one.lost)
+            if (one.is_lost())
                 continue;
-            waits.push_back({one.gdb.output(), POLLIN, 0});
+            waits.push_back({one.output(), POLLIN, 0});
             of.push_back(rank);
         }
         for (auto &[rank, one] : ranks_) {
-            if (!one.lost && !one.to_write.empty())
-                waits.push_back({one.gdb.input(), POLLOUT, 0});
+            if (!one.is_lost() && one.has_to_write())
+                waits.push_back({one.input(), POLLOUT, 0});
         }
         bool wished = std::any_of(ranks_.begin(), ranks_.end(),
-                                  [](const auto &one) { return !one.second.lost && one.second.wish.is_due(); });
+                                  [](const auto &one) { return !one.second.is_lost() && one.second.wish_is_due(); });
         int ready = ::poll(waits.data(), waits.size(), wished ? 100 : 1000);
         if (ready > 0 && waits[0].revents != 0)
-            read_commands();
+            pipe_.take();
         obey_commands(); // those, too, that have come while something was said
         for (std::size_t i = 0; ready > 0 && i < of.size(); ++i) {
             if (waits[i + 1].revents != 0)
                 read_from(of[i], ranks_.at(of[i]));
         }
         for (auto &[rank, one] : ranks_) {
-            if (!one.lost && !one.to_write.empty())
-                write_to(one); // as much as its pipe takes
-            if (!one.lost && one.wish.is_due())
-                one.act(one.wish.look(one.dialogue, StackClock::now()));
+            if (!one.is_lost() && one.has_to_write())
+                one.write(); // as much as its pipe takes
+            if (!one.is_lost() && one.wish_is_due())
+                one.look_at_wish();
         }
-        if (StackClock::now() - heard_ > longest_silence)
-            over_ = true; // whoever asked is gone, and nobody has said so
+        pipe_.look_at_silence();
     }
 
     bool at_exec() const { return ask_.stop == StopPlace::exec; }
@@ -208,7 +128,7 @@ class HostDebug {
     Result<void> await_ready(StackClock::time_point deadline) {
         std::optional<ReadyForDebug> ready;
         std::string why;
-        for (; StackClock::now() < deadline && !over_;) {
+        for (; StackClock::now() < deadline && !pipe_.is_over();) {
             if (auto servers = ready ? std::vector<ListedServer>() : servers_here(); !servers.empty()) {
                 auto listens = ReadyForDebug::listen(servers[0]);
                 if (!listens)
@@ -216,7 +136,7 @@ class HostDebug {
                 ready.emplace(std::move(*listens));
             }
             // On a host of the allocation that has no process of the job, this is ended from outside.
-            pollfd waits[2] = {{in_, POLLIN, 0}, {ready ? ready->fd() : -1, POLLIN, 0}};
+            pollfd waits[2] = {{pipe_.input(), POLLIN, 0}, {ready ? ready->fd() : -1, POLLIN, 0}};
             if (::poll(waits, 2, 500) <= 0)
                 continue;
             if (waits[0].revents != 0)
@@ -228,7 +148,7 @@ class HostDebug {
                 continue;
             why = ready->why();
             ready.reset(); // a busy host; and the rules for tools are the daemon's
-            pollfd pause{in_, POLLIN, 0};
+            pollfd pause{pipe_.input(), POLLIN, 0};
             ::poll(&pause, 1, 1000);
         }
         if (!why.empty())
@@ -291,12 +211,12 @@ class HostDebug {
                 !out.empty() && std::none_of(out.begin(), out.end(), [](const auto &one) { return one.prepared; });
             // One that has begun since they were asked would be taken for another that has its number now. So of a job
             // that has just been started they are asked once more, when all of them are there.
-            if ((all && were_there) || !ask_.stop || StackClock::now() >= deadline || over_)
+            if ((all && were_there) || !ask_.stop || StackClock::now() >= deadline || pipe_.is_over())
                 return out;
             if (std::exchange(were_there, all) != all)
                 continue;
             // On a host of the allocation that has no process of the job, this is ended from outside.
-            pollfd wait{in_, POLLIN, 0};
+            pollfd wait{pipe_.input(), POLLIN, 0};
             if (::poll(&wait, 1, 100) > 0)
                 read_commands();
         }
@@ -319,17 +239,17 @@ class HostDebug {
         }
         if (auto servers = servers_here(); meant.size() >= worth_waiting && !servers.empty())
             indexes_.make_beside(servers.front().file); // without one it takes longer
-        heard_ = StackClock::now();
-        say(hello_line(name_of_this_host(), here_));
+        pipe_.count_silence_anew();
+        pipe_.say(hello_line(name_of_this_host(), here_));
         attach_by_ = deadline;
-        heard_ = StackClock::now();
+        pipe_.count_silence_anew();
         for (const auto &[rank, process] : meant) {
-            if (over_ && !at_exec())
+            if (pipe_.is_over() && !at_exec())
                 break; // let_go() has those, too; one on its way to its first instruction is to be awaited there
             auto begun = came ? begin(process, debugger, deadline) : came;
             if (!begun) {
                 told_over_.insert(rank);
-                say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, begun.failure().text + "\n"}, true}));
+                pipe_.say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, begun.failure().text + "\n"}, true}));
             } else if (ranks_.size() == 1 && !indexes_.path().empty())
                 await_first();
         }
@@ -341,7 +261,7 @@ class HostDebug {
     void await_first() {
         auto since = StackClock::now();
         for (auto until = std::min(since + first_alone, attach_by_);
-             !first_has_read_ && !over_ && StackClock::now() < until;)
+             !first_has_read_ && !pipe_.is_over() && StackClock::now() < until;)
             turn();
         attach_by_ += StackClock::now() - since;
     }
@@ -354,10 +274,8 @@ class HostDebug {
             return debugger.failure();
         if (ranks_.size() >= most_debugged_here)
             return error(ErrorKind::limit, "more than {} ranks of one host; next: fewer --ranks", most_debugged_here);
-        std::string own = name_of_this_host();
-        auto plain = [](std::string_view host) { return host.substr(0, host.find('.')); };
         auto target =
-            LookedAt::find({ask_.nspace, process.rank, process.pid, asked_, plain(process.host) == plain(own)});
+            LookedAt::find({ask_.nspace, process.rank, process.pid, asked_, is_name_of_this_host(process.host)});
         if (!target)
             return target.failure();
         if (!at_exec())
@@ -367,10 +285,7 @@ class HostDebug {
         auto gdb = GdbProcess::start(debugger->path, indexes_.path(), GdbScripts::trusted);
         if (!gdb)
             return gdb.failure();
-        pid_t pid = target->pid();
-        auto [place, made] =
-            ranks_.try_emplace(process.rank, DebuggedRank{std::move(*gdb), std::move(*target), {}, {}, {}, false});
-        place->second.to_write = place->second.dialogue.begin(pid);
+        ranks_.try_emplace(process.rank, std::move(*gdb), std::move(*target));
         attaching_.insert(process.rank);
         return {};
     }
@@ -382,97 +297,50 @@ class HostDebug {
             bool is_late = come_by_ && StackClock::now() >= *come_by_;
             if (target.await_own_stop(is_late ? std::chrono::milliseconds(0) : slice))
                 return true;
-            pollfd wait{in_, POLLIN, 0};
-            if (!over_ && ::poll(&wait, 1, 0) > 0)
+            pollfd wait{pipe_.input(), POLLIN, 0};
+            if (!pipe_.is_over() && ::poll(&wait, 1, 0) > 0)
                 read_commands();
-            if (over_ && !come_by_)
+            if (pipe_.is_over() && !come_by_)
                 come_by_ = StackClock::now() + to_come_there;
-            if (!target.still_there() || StackClock::now() >= (over_ ? std::min(deadline, *come_by_) : deadline))
+            if (!target.still_there() ||
+                StackClock::now() >= (pipe_.is_over() ? std::min(deadline, *come_by_) : deadline))
                 return false;
         }
     }
 
     void read_commands() {
-        take_commands();
+        pipe_.take();
         obey_commands();
     }
 
-    void take_commands() {
-        char bytes[16384];
-        ssize_t got = ::read(in_, bytes, sizeof bytes);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
-            return;
-        heard_ = StackClock::now();
-        if (got <= 0 || commands_.size() > longest_from_gdb) {
-            over_ = true;
-            return;
-        }
-        commands_.append(bytes, static_cast<std::size_t>(got));
-    }
-
     void obey_commands() {
-        for (auto end = commands_.find('\n'); end != commands_.npos && !over_; end = commands_.find('\n')) {
-            auto message = parse_to_host(std::string_view(commands_).substr(0, end));
-            commands_.erase(0, end + 1);
-            if (message)
-                obey(*message);
-        }
+        while (auto message = pipe_.next())
+            obey(*message);
     }
 
     void obey(const ToHost &message) {
-        if (std::holds_alternative<DebugLeave>(message))
-            over_ = told_to_leave_ = true;
+        if (std::holds_alternative<DebugLeave>(message)) {
+            told_to_leave_ = true;
+            pipe_.end();
+        }
         commanded_ = commanded_ || std::holds_alternative<DebugCommand>(message);
         for (auto &[rank, one] : ranks_) {
             if (const auto *command = std::get_if<DebugCommand>(&message); command && is_among(command->ranks, rank)) {
-                if (one.lost)
+                if (one.is_lost())
                     tell(rank, {command->id, GdbEvent::Kind::error, "its gdb has ended\n"});
                 else
-                    one.to_write += one.dialogue.ask(command->id, command->text, command->language);
+                    one.ask(command->id, command->text, command->language);
             }
             if (const auto *stop = std::get_if<DebugInterrupt>(&message);
-                stop && !one.lost && is_among(stop->ranks, rank))
-                one.act(one.wish.wanted(one.dialogue, StackClock::now()));
+                stop && !one.is_lost() && is_among(stop->ranks, rank))
+                one.want_stop();
         }
-    }
-
-    void write_to(DebuggedRank &one) {
-        ssize_t done = ::write(one.gdb.input(), one.to_write.data(), one.to_write.size());
-        if (done > 0)
-            one.to_write.erase(0, static_cast<std::size_t>(done));
     }
 
     void read_from(Rank rank, DebuggedRank &one) {
-        char bytes[65536];
-        ssize_t got = ::read(one.gdb.output(), bytes, sizeof bytes);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
-            return;
-        if (got <= 0 || one.begun.size() > longest_from_gdb) {
-            one.lost = true;
-            one.gdb.close_input();
-            if (one.gdb.has_ended(std::chrono::seconds(1))) // what is left of its hold would keep the others waiting
-                one.put_right();
-            tell(rank, {0, GdbEvent::Kind::gone, "its gdb has ended\n"});
-            return has_attached(rank);
-        }
-        one.begun.append(bytes, static_cast<std::size_t>(got));
-        std::size_t begin = 0;
-        bool to_stop_still = false;
-        for (auto end = one.begun.find('\n'); end != one.begun.npos; end = one.begun.find('\n', begin)) {
-            std::string_view line = std::string_view(one.begun).substr(begin, end - begin);
-            for (auto &event : one.dialogue.on_line(line, one.to_write)) {
-                if (event.kind == GdbEvent::Kind::stopped)
-                    to_stop_still = one.has_stopped(event.reason) || (to_stop_still && event.reason != by_our_signal);
-                tell(rank, std::move(event));
-            }
-            begin = end + 1;
-        }
-        one.begun.erase(0, begin);
-        one.look_at_inferiors();
-        // A breakpoint's own commands have let it run on, before anybody could hear that it stood.
-        if (to_stop_still && one.dialogue.runs())
-            one.stop();
-        one.act(one.wish.look(one.dialogue, StackClock::now()));
+        one.read([this, rank = rank](GdbEvent event) { tell(rank, std::move(event)); });
+        if (one.is_lost())
+            has_attached(rank);
     }
 
     void tell(Rank rank, GdbEvent event) {
@@ -484,16 +352,16 @@ class HostDebug {
             has_attached(rank);
         if (of_attach && !refused) {
             if (at_exec())
-                ranks_.at(rank).target.take_stop_back();
+                ranks_.at(rank).take_stop_back();
             return; // that it has stopped is said, too
         }
         if (refused || event.kind == GdbEvent::Kind::gone)
             told_over_.insert(rank);
         if (refused) {
             event.id = 0;
-            event.text = why_not_attached(event.text, ranks_.at(rank).target.pid()) + "\n";
+            event.text = why_not_attached(event.text, ranks_.at(rank).pid()) + "\n";
         }
-        say(lines_of(RankEvent{rank, std::move(event), refused}));
+        pipe_.say(lines_of(RankEvent{rank, std::move(event), refused}));
     }
 
     // Or never will.
@@ -502,72 +370,28 @@ class HostDebug {
             release_when_held();
     }
 
-    // Ranks must not stand because nobody reads what is said of them: the end of the input, an order to end, and a long
-    // silence are noticed while it waits.
-    void say(const std::string &text) {
-        for (std::string_view rest = text; !rest.empty() && !unheard_;) {
-            ssize_t done = ::write(out_, rest.data(), rest.size());
-            if (done > 0)
-                rest.remove_prefix(static_cast<std::size_t>(done));
-            else if (done < 0 && errno == EAGAIN)
-                unheard_ = !await_room();
-            else
-                unheard_ = done == 0 || errno != EINTR; // nobody listens
-        }
-        over_ = over_ || unheard_;
-    }
-
-    // Commands are taken but not obeyed, since that may have more to say. False: it is not waited for any longer.
-    bool await_room() {
-        std::optional<StackClock::time_point> over_since;
-        for (;;) {
-            pollfd waits[2] = {{out_, POLLOUT, 0}, {over_ ? -1 : in_, POLLIN, 0}};
-            int ready = ::poll(waits, 2, static_cast<int>(slice.count()));
-            if (ready > 0 && waits[0].revents != 0)
-                return true;
-            if (ready > 0 && waits[1].revents != 0)
-                take_commands();
-            auto now = StackClock::now();
-            if (over_ && !over_since)
-                over_since = now;
-            if (over_ ? now - *over_since > last_words : now - heard_ > longest_silence)
-                return false;
-        }
-    }
-
-    // gdb reads nothing while its process runs, and breakpoints that it does not take out would end the process later.
     void let_go() {
         release_at_the_end();
-        for (auto &[rank, one] : ranks_) {
-            one.told_to_stop = 0; // what gdb says is not read any more; one signal too many is put right behind
-            // What a command that is under way lets run, it has not said yet.
-            bool may_run = one.dialogue.runs() || one.dialogue.last_open() > GdbDialogue::attach_id;
-            if (may_run && !one.lost)
-                one.stop();
-            one.gdb.close_input();
-        }
         std::vector<GdbProcess *> gdbs;
-        for (auto &[rank, one] : ranks_)
-            gdbs.push_back(&one.gdb);
-        end_all(gdbs, StackClock::now() + to_let_all_go);
-        std::map<Rank, LookedAt> targets;
-        std::vector<LookedAt> followed;
         for (auto &[rank, one] : ranks_) {
-            targets.emplace(rank, std::move(one.target));
-            for (auto &[pid, child] : one.followed)
-                followed.push_back(std::move(child));
+            one.begin_end();
+            gdbs.push_back(&one.gdb());
         }
+        end_all(gdbs, StackClock::now() + to_let_all_go);
+        std::map<Rank, std::vector<LookedAt>> debugged;
+        for (auto &[rank, one] : ranks_)
+            debugged.emplace(rank, one.take_processes());
         ranks_.clear();
-        for (auto &[rank, target] : targets)
-            target.put_right();
-        for (auto &child : followed)
-            child.put_right();
+        for (const auto &[rank, processes] : debugged) {
+            for (const auto &one : processes)
+                one.put_right();
+        }
         if (at_exec())
-            let_go_of_others(targets);
+            let_go_of_others(debugged);
     }
 
     // Those that were not debugged, for whatever reason, have stopped for this all the same.
-    void let_go_of_others(const std::map<Rank, LookedAt> &debugged) {
+    void let_go_of_others(const std::map<Rank, std::vector<LookedAt>> &debugged) {
         ask_.stop.reset(); // one look is enough
         for (const auto &process : processes_here(StackClock::now() + std::chrono::seconds(5))) {
             if (process.pid <= 0 || debugged.contains(process.rank))
@@ -578,13 +402,12 @@ class HostDebug {
     }
 
     HostDebugAsk ask_;
-    int in_, out_;
+    CommandPipe pipe_;
     std::map<Rank, DebuggedRank> ranks_;
     std::vector<Rank> here_;   // that are meant
     std::set<Rank> attaching_; // whose gdb has not said yet whether it has them
     std::set<Rank> told_over_; // of whom was said that they are not debugged, or not any more
     IndexDirectory indexes_;
-    StackClock::time_point heard_ = StackClock::now();
     std::optional<StackClock::time_point> come_by_; // who is on his way to his first instruction; once it is over
     bool first_has_read_ = false;
     bool all_begun_ = false; // each that can has a gdb
@@ -592,10 +415,8 @@ class HostDebug {
     bool commanded_ = false; // somebody has said something to a gdb
     int release_tries_ = 3;
     StackClock::time_point attach_by_;
-    std::string commands_;
     std::uint64_t asked_ = 0; // ticks_now() before the daemons were asked the last time
-    bool over_ = false, told_to_leave_ = false;
-    bool unheard_ = false; // what is said is not taken any more
+    bool told_to_leave_ = false;
 };
 
 } // namespace
@@ -604,8 +425,6 @@ bool let_go_on_this_host(const HostDebugAsk &ask) {
     auto until = StackClock::now() + to_let_all_go;
     const bool waits_for_release = ask.stop && *ask.stop != StopPlace::exec;
     std::set<std::string> released; // servers, by their files
-    auto plain = [](std::string_view host) { return host.substr(0, host.find('.')); };
-    const std::string own = name_of_this_host();
     // A stop that is still under way when its debugger ends is seen at the second look.
     int quiet = 0;
     for (; quiet < 2 && StackClock::now() < until; ::poll(nullptr, 0, 100)) {
@@ -624,7 +443,7 @@ bool let_go_on_this_host(const HostDebugAsk &ask) {
                     continue;
                 here.push_back(process.rank);
                 auto found =
-                    LookedAt::find({ask.nspace, process.rank, process.pid, asked, plain(process.host) == plain(own)});
+                    LookedAt::find({ask.nspace, process.rank, process.pid, asked, is_name_of_this_host(process.host)});
                 bool stands = found && found->was_stopped();
                 if (stands)
                     found->take_stop_back();

@@ -11,8 +11,7 @@
 
 namespace pmixhost {
 
-inline constexpr std::chrono::seconds longest_silence{60}; // of the command; it says every ten seconds that it is there
-inline constexpr std::size_t most_debugged_here = 256;     // ranks of a host: each has a gdb
+inline constexpr std::size_t most_debugged_here = 256; // ranks of a host: each has a gdb
 
 struct HostDebugAsk {
     std::string nspace;
@@ -26,8 +25,8 @@ struct HostDebugAsk {
 // ending. Blocks, for some 35 s at most. False: it is not known that all go on.
 bool let_go_on_this_host(const HostDebugAsk &ask);
 
-// Takes lines of ToHost from `in` and writes those of FromHost to `out` (debug_lines.h), until `in` ends or says so, or
-// longest_silence. Blocks. Lets all ranks go before it returns: none stays stopped that was not stopped before.
+// Takes lines of ToHost from `in` and writes those of FromHost to `out`, until it is over (command_pipe.h). Blocks.
+// Lets all ranks go before it returns: none stays stopped that was not stopped before.
 void debug_this_host(const HostDebugAsk &ask, int in, int out);
 
 } // namespace pmixhost

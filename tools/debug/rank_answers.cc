@@ -1,6 +1,7 @@
 // See rank_answers.h.
 #include "tools/debug/rank_answers.h"
 
+#include "tools/debug/gdb_places.h"
 #include "tools/stacks/stack_tree.h"
 
 #include <fmt/format.h>
@@ -8,38 +9,6 @@
 #include <algorithm>
 
 namespace pmixhost {
-
-namespace {
-
-std::size_t digits_at(std::string_view text, std::size_t at, std::string_view digits) {
-    return std::min(text.find_first_not_of(digits, at), text.size()) - at;
-}
-
-// With ".." for addresses ("0x7f3c12"; shorter numbers may be a program's own) and numbers of processes.
-std::string without_numbers(std::string_view text) {
-    constexpr std::size_t shortest_address = 6;
-    std::string out;
-    for (std::size_t i = 0; i < text.size();) {
-        for (std::string_view word : {"0x", "LWP ", "process "}) {
-            if (text.substr(i, word.size()) != word)
-                continue;
-            bool address = word == "0x";
-            std::size_t begin = i + word.size();
-            std::size_t count = digits_at(text, begin, address ? "0123456789abcdef" : "0123456789");
-            if (count < (address ? shortest_address : 1))
-                continue;
-            out += word;
-            out += "..";
-            i = begin + count;
-            break;
-        }
-        if (i < text.size())
-            out += text[i++];
-    }
-    return out;
-}
-
-} // namespace
 
 std::vector<SameText> merged_texts(const std::vector<RankText> &texts) {
     struct Group {
@@ -51,7 +20,7 @@ std::vector<SameText> merged_texts(const std::vector<RankText> &texts) {
     for (const auto &one : texts) {
         if (one.text.find_first_not_of(" \n") == one.text.npos)
             continue;
-        auto &group = groups[without_numbers(one.text)];
+        auto &group = groups[without_places(one.text)];
         if (group.ranks.empty())
             group.text = one.text;
         group.same = group.same && group.text == one.text;

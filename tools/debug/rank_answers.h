@@ -16,8 +16,9 @@ struct SameText {
     RankRanges ranks;
     std::string text;
 };
-// In the order of their lowest ranks. What is empty is left out. Addresses and the kernel's numbers of processes differ
-// between ranks that do the same: where nothing else differs, ".." stands in their place.
+// In the order of their lowest ranks. What is empty is left out. Where texts differ in nothing but places, numbers of
+// processes and numbers of gdb's values (gdb_places.h) they are one, with ".." in their place; those that differ in
+// data are several, each with its own.
 std::vector<SameText> merged_texts(const std::vector<RankText> &texts);
 
 // For people: a single line behind its ranks, more lines below them. `bold` and `off` are around the ranks.

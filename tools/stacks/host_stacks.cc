@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <fcntl.h>
 #include <set>
@@ -56,12 +55,6 @@ void be_the_first_to_go() {
 }
 
 } // namespace
-
-std::string name_of_this_host() {
-    char host[HOST_NAME_MAX + 1] = "";
-    ::gethostname(host, sizeof host - 1);
-    return host;
-}
 
 std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask) {
     hear_of_signals();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tools/stacks/stack_frames.h"
+#include "tools/stacks/this_host.h" // whose stacks they are
 
 #include <chrono>
 #include <optional>
@@ -22,6 +23,5 @@ struct HostStacksAsk {
 // the time that it takes to leave all as it was. The end of standard input, and a signal that ends programs (INT,
 // TERM, HUP), end the look early. Threads may be left behind (read_stacks.h): end the process with _exit(2) afterwards.
 std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask);
-std::string name_of_this_host();
 
 } // namespace pmixhost

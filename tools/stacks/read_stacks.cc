@@ -7,13 +7,14 @@
 #include "tools/stacks/eu_stack_text.h"
 #include "tools/stacks/mapped_code.h"
 #include "tools/stacks/shown_text.h"
+#include "tools/stacks/this_host.h"
 
 #include <algorithm>
-#include <climits>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +26,6 @@
 namespace pmixhost {
 
 namespace {
-
-constexpr auto to_start = std::chrono::seconds(20); // gdb, and the reading of symbols before anything is stopped
 
 unsigned processors() {
     cpu_set_t set;
@@ -126,16 +125,22 @@ class GdbReader {
         if (!gdb)
             return gdb.failure();
         gdb_.emplace(std::move(*gdb));
-        auto ready = gdb_->ask("-gdb-set mi-async off", limit());
+        auto ready =
+            gdb_->ask("-gdb-set mi-async off", std::min(wish_.deadline, StackClock::now() + wish_.longest_start));
         if (!ready && !gdb_->usable())
             return error(ready.failure().kind, "{} does not start: {}; next: run it by hand", debugger_.path,
                          ready.failure().text);
         return {};
     }
 
-    // Reads symbols while the process still runs: gdb shares what it knows of a file between what it looks at, so they
-    // are loaded as if they were of another program.
+    // Reads symbols while the process still runs, so all of the time that there is may be theirs: gdb shares what it
+    // knows of a file between what it looks at, so they are loaded as if they were of another program.
     Result<void> prepare(pid_t pid) {
+        const auto files = code_files(pid);
+        for (const auto &file : files) {
+            if (auto before = unreadable_.find(file); before != unreadable_.end())
+                return before->second; // the next gdb would come to grief as well
+        }
         if (auto ready = started(); !ready)
             return ready;
         // Not so the program itself: gdb has marks at the symbols of what is not the main program, stumbles over them
@@ -143,30 +148,39 @@ class GdbReader {
         std::error_code failed;
         std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), failed).string();
         bool fresh = false;
-        for (const auto &file : code_files(pid)) {
+        for (const auto &file : files) {
             if (file.find_first_of("\"\\\n ") != file.npos || !loaded_.insert(file).second)
                 continue;
             if (!fresh)
                 choose(1);
             fresh = true;
-            auto loaded = file == program ? gdb_->ask("-file-exec-and-symbols " + gdb_quoted(file), limit())
-                                          : gdb_->console(fmt::format("add-symbol-file {} -o 0", file), limit());
+            auto loaded = file == program ? gdb_->ask("-file-exec-and-symbols " + gdb_quoted(file), wish_.deadline)
+                                          : gdb_->console(fmt::format("add-symbol-file {} -o 0", file), wish_.deadline);
             if (!loaded && !gdb_->usable())
-                return error(loaded.failure().kind, "the symbols of {} are not read in time", printable(file, 200));
+                return unreadable_.emplace(file, why_unreadable(file, loaded.failure())).first->second;
         }
-        if (inferiors_ == 1 && gdb_->ask("-add-inferior", limit()))
+        if (inferiors_ == 1 && gdb_->ask("-add-inferior", wish_.deadline))
             inferiors_ = 2;
         choose(2);
         // Else the program of the one before, and its symbols, would stand for this one's.
-        if (auto empty = gdb_->ask("-file-exec-and-symbols", limit()); !empty && !gdb_->usable())
-            return empty.failure();
+        if (auto empty = gdb_->ask("-file-exec-and-symbols", wish_.deadline); !empty && !gdb_->usable())
+            return error(empty.failure().kind, "{}", why_broken(empty.failure(), pid));
         return {};
     }
     void choose(int inferior) {
         if (inferiors_ >= inferior)
-            (void)gdb_->console(fmt::format("inferior {}", inferior), limit());
+            (void)gdb_->console(fmt::format("inferior {}", inferior), wish_.deadline);
     }
-    StackClock::time_point limit() const { return std::min(wish_.deadline, StackClock::now() + to_start); }
+    Error why_unreadable(const std::string &file, const Error &failure) const {
+        if (*wish_.over)
+            return error(failure.kind, "the look at it was ended");
+        std::string name = printable(file, 200);
+        if (failure.kind == ErrorKind::timeout)
+            return error(failure.kind,
+                         "gdb has not read the symbols of {} in time; next: a longer --timeout, or --with eu-stack",
+                         name);
+        return error(failure.kind, "{} at the symbols of {}; next: --with eu-stack", failure.text, name);
+    }
 
     Result<void> read_threads(ProcessStacks &process, pid_t pid, StackClock::time_point until) {
         auto said = gdb_->ask("-thread-info", until);
@@ -225,6 +239,7 @@ class GdbReader {
     const StackWish &wish_;
     std::optional<GdbSession> gdb_;
     std::set<std::string> loaded_;
+    std::map<std::string, Error> unreadable_; // files at which a gdb has ended, or was given up
     int inferiors_ = 1;
 };
 
@@ -292,12 +307,8 @@ struct HostLook {
 };
 
 void read_one(const HostLook &look, GdbReader &gdb, ProcessStacks &process) {
-    // A host that bears a name of its own is this one, if it bears ours.
-    char own[HOST_NAME_MAX + 1] = "";
-    ::gethostname(own, sizeof own - 1);
-    auto plain = [](std::string_view host) { return host.substr(0, host.find('.')); };
-    bool here = plain(process.host) == plain(own);
-    auto target = LookedAt::find({look.nspace, process.rank, process.pid, look.asked, here});
+    auto target =
+        LookedAt::find({look.nspace, process.rank, process.pid, look.asked, is_name_of_this_host(process.host)});
     if (!target) {
         process.why = target.failure().text;
         return;
@@ -351,10 +362,8 @@ Result<Debugger> find_debugger(const std::string &name) {
         if (std::string path = path_of_program(one); !path.empty())
             return Debugger{path, std::string_view(one) == "gdb"};
     }
-    char host[HOST_NAME_MAX + 1] = "";
-    ::gethostname(host, sizeof host - 1);
     return error(ErrorKind::not_found, "there is no {} on host {}; next: install {} there, or name its folder in PATH",
-                 name.empty() ? "gdb" : name, host,
+                 name.empty() ? "gdb" : name, name_of_this_host(),
                  name == "eu-stack" ? "elfutils"
                  : name.empty()     ? "gdb or elfutils"
                                     : name);

@@ -15,8 +15,9 @@ inline constexpr unsigned most_debuggers = 8;
 struct StackWish {
     bool all_threads = false;        // else the one that the process began with; of a core, the one that failed
     StackClock::time_point deadline; // for all
-    // How long one process may be stopped at the most.
-    std::chrono::milliseconds longest_stop{15000};
+    // How long one process may be stopped at the most, and how long a gdb may take until it answers. The symbols that
+    // it reads between these have all of the time: nothing is stopped then.
+    std::chrono::milliseconds longest_stop{15000}, longest_start{20000};
     const std::atomic<bool> *over = nullptr; // true: end what is under way, leave all as it was
 };
 

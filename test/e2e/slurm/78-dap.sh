@@ -203,9 +203,10 @@ says "the program ends well" 'exit code 0'
 # --- a job that is launched
 edits "$clients" "$test_dir/never" "$PMIXHOST_SOURCE/contrib/editors/vscode" <<'PY'
 four = ["-O", "-N2", "-n4", "--ntasks-per-node=2"]
+os.environ["NOT_OF_THE_EDITOR"] = "yes"
 dap = Dap(sys.argv[1], "debug", "--dap")
 dap.start("launch", lambda dap: print("main", dap.ask("setFunctionBreakpoints", breakpoints=[{"name": "main"}])["breakpoints"][0]["verified"]),
-          program="./hello", cwd=sys.argv[2], srun=four, env={"OF_THE_EDITOR": "yes"})
+          program="./hello", cwd=sys.argv[2], srun=four, env={"OF_THE_EDITOR": "yes", "NOT_OF_THE_EDITOR": None})
 threads = dap.stops("breakpoint", range(4))
 for _ in range(3):
     dap.ask("next", threadId=threads[2], granularity="instruction")
@@ -216,6 +217,7 @@ for _ in range(3):
 # A compiler may have another function in it there.
 print("in main", {"main" in [frame["name"] for frame in dap.frames(thread)] for thread in threads.values()})
 print("its environment", dap.say('print (int)strcmp((char *)getenv("OF_THE_EDITOR"), "yes")'))
+print("without", dap.say('print (char *)getenv("NOT_OF_THE_EDITOR") == 0'))
 dap.ask("continue", threadId=threads[0])
 print("exit code", dap.event("exited")["exitCode"])
 print("and then", [event["event"] for event in dap.events if event["event"] == "terminated"], end=" ")
@@ -298,6 +300,7 @@ says "breakpoints are set before anything runs" 'main True'
 is "all ranks make a step, and what they show then holds" "$(grep -c 'frames hold \[1, 1, 1, 1\]' <<<"$output")" 3
 says "all ranks come to one" 'in main \{True\}'
 says "with the editor's environment" 'its environment \[0-3\] \$1 = 0'
+says "and without what it takes away" 'without \[0-3\] \$2 = 1'
 says "the exit code is srun's" 'exit code 0'
 says "and comes before the end" 'and then \[\] it is over'
 says "what the ranks say is in its console" 'ranks said 4'
