@@ -18,7 +18,8 @@
 //                        from the launcher: the host it is of; without bytes: there is no daemon
 //                        of that host any more
 //   launcher -> daemon
-//     7 SignalTasks      u32 signal | u32 count | count times u32 rank; none means all
+//     7 SignalTasks      u32 signal | u32 count | count times u32 rank; none means all | u8 1: the job is to
+//                        end, so that tasks which have not begun yet never will; 0: it goes on
 //     8 Terminate        u8 0: kill what is left and end
 //
 // text and bytes are u32 length | bytes. A side that gets a frame it does not understand closes. When the launcher
@@ -106,9 +107,11 @@ struct SignalTasks {
     static constexpr const char *name = "SignalTasks";
     std::uint32_t signal = 0;
     std::vector<Rank> ranks;
+    std::uint8_t ends = 0;
     static constexpr void fields(auto &&field) {
         field(&SignalTasks::signal, "signal", "");
         field(&SignalTasks::ranks, "ranks", "");
+        field(&SignalTasks::ends, "ends", "");
     }
 };
 struct Terminate {

@@ -3,10 +3,12 @@
 // through the control channel to `pmixhost run`. Nothing outlives that channel. This machine has neither queues
 // nor allocations nor a record of jobs; and `pmixhost run` sees for itself what there is to say to the user.
 #include "common/local/local_control.h"
+#include "common/process/child_sweep.h"
 #include "common/process/sweep.h"
 #include "common/transport/invitation.h"
 #include "plugins/local/start.h"
 #include "plugins/local/starter.h"
+#include "plugins/local/task_pipes.h"
 #include "plugins/local/tasks.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/rm/roles.h"
@@ -34,7 +36,8 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
                          [this](Rank rank, int code, std::string why) {
                              tell(TaskNotStarted{rank, static_cast<std::uint8_t>(code), why});
                          },
-                         [this](Rank rank, int status) { on_ended(rank, status); }, on_exec_report()}) {}
+                         [this](Rank rank, int status) { on_ended(rank, status); }, on_exec_report()}),
+          sweep_(loop_) {}
 
     const StepInfo &step() const override { return start_.step; }
     RmRoles *roles() override { return this; }
@@ -129,7 +132,8 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         delayed_.clear();
         stopped_ = true;
         tasks_.stop();
-        for (pid_t pid : sweep_children(sweep_limit))
+        sweep_.stop();
+        for (pid_t pid : sweep_children(sweep_limit)) // the loop has ended
             log_.error("process {} does not end", pid);
         channel_.reset();
     }
@@ -153,6 +157,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
             return;
         TaskSpec task = std::move(start_.tasks[index]);
         Rank rank = task.rank;
+        hand_over_streams(task);
         if (ended_by_ != 0)
             return on_ended(rank, ended_by_);
         if (!environment)
@@ -161,6 +166,16 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
             tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd, start_.open_files);
         if (!started)
             not_started(rank, started.failure());
+    }
+
+    // Also of a task that is not started: who follows it hears the end of its streams.
+    void hand_over_streams(TaskSpec &task) {
+        if (!listener_->wants_streams())
+            return;
+        auto taken = stand_between(task);
+        if (!taken)
+            log_.warning("the standard streams of rank {} stay with it: {}", task.rank, taken.failure().text);
+        listener_->take_streams(task.rank, taken ? std::move(*taken) : TaskDescriptors());
     }
 
     void not_started(Rank rank, const Error &why) {
@@ -203,16 +218,21 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
             return;
         --left_;
         listener_->on_task_ended(rank, status); // others may be waiting for this rank
-        if (left_ > 0)
-            return;
-        // What the tasks left behind does not outlive the step, as under an RM. Tasks lead groups of their own; what is
-        // in the daemon's is its own, and still has something to do (output_copies.h).
-        std::vector<pid_t> own = children_of_this_process();
-        std::erase_if(own, [](pid_t pid) { return ::getpgid(pid) != ::getpgrp(); });
-        for (pid_t pid : sweep_children(sweep_limit, own))
-            log_.error("process {}, left behind by a task, does not end", pid);
-        if (ending_)
-            finish();
+        if (left_ == 0 && !stopped_)
+            sweep();
+    }
+
+    // What the tasks left behind does not outlive the step, as under an RM. Tasks lead groups of their own; what is in
+    // the daemon's is its own, and still has something to do (output_copies.h).
+    void sweep() {
+        auto is_own = [](pid_t pid) { return ::getpgid(pid) == ::getpgrp(); };
+        auto swept = [this](std::vector<pid_t> left) {
+            for (pid_t pid : left)
+                log_.error("process {}, left behind by a task, does not end", pid);
+            if (ending_)
+                finish();
+        };
+        sweep_.start(sweep_limit, swept, is_own);
     }
 
     void reap_later() {
@@ -231,7 +251,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
             else
                 listener_->on_contact(std::move(contact->message));
         } else if (auto *signal = std::get_if<SignalTasks>(&message)) {
-            on_signal(static_cast<int>(signal->signal), signal->ranks);
+            on_signal(*signal);
         } else if (std::get_if<Terminate>(&message)) {
             end("pmixhost run has ended the step");
         } else {
@@ -239,14 +259,14 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         }
     }
 
-    void on_signal(int number, const std::vector<Rank> &ranks) {
-        if (number <= 0 || number >= NSIG)
+    void on_signal(const SignalTasks &order) {
+        if (order.signal == 0 || order.signal >= NSIG)
             return;
-        // Tasks that have not begun yet never will.
-        bool ends = number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
-        if (ends && ranks.empty())
+        int number = static_cast<int>(order.signal);
+        // Whether it is an end the sender says: what a signal means to a program is the program's.
+        if (order.ends && order.ranks.empty())
             ended_by_ = number;
-        tasks_.signal(number, ranks);
+        tasks_.signal(number, order.ranks);
     }
 
     void on_launcher_gone(std::string why) {
@@ -261,7 +281,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         why_ = std::move(why);
         ended_by_ = SIGKILL;
         tasks_.signal(SIGKILL, {});
-        if (left_ == 0)
+        if (left_ == 0 && !sweep_.is_under_way())
             loop_.post([this] { finish(); });
     }
 
@@ -304,8 +324,9 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
     BackendListener *listener_ = nullptr;
     std::optional<ControlChannel> channel_;
     Tasks tasks_;
+    ChildSweep sweep_;
     std::size_t left_ = 0; // tasks that have not ended, started or not
-    int ended_by_ = 0;     // the signal that ended all of them, once there was one
+    int ended_by_ = 0;     // the signal with which all of them are to end, once there was one
     bool ending_ = false, finished_ = false, stopped_ = false;
     std::string why_;
     bool leaving_ = false; // the listener is not called any more

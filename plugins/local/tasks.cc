@@ -147,7 +147,6 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment, c
     if (!running.pidfd) {
         Error failure = system_error("cannot watch a task: pidfd_open", errno);
         ::kill(pid, SIGKILL);
-        ::waitpid(pid, nullptr, 0);
         return failure;
     }
     running.exec_watch =
@@ -243,8 +242,6 @@ void Tasks::settle() {
 
 void Tasks::stop() {
     signal(SIGKILL, {});
-    for (const auto &[rank, task] : running_)
-        ::waitpid(task.pid, nullptr, 0);
     running_.clear();
 }
 

@@ -31,11 +31,12 @@ class Tasks {
     };
     Tasks(EventLoop &loop, Events events) : loop_(loop), events_(std::move(events)) {}
     Tasks(const Tasks &) = delete;
-    // Kills what is left, as stop() does.
+    // As stop().
     ~Tasks();
 
     // Forks a task. `environment` is complete. `open_files`: its soft limit (RLIMIT_NOFILE); nothing: this process's.
-    // Fails only when there can be no process; then no event is called.
+    // Fails only when there can be no process, or none that can be watched, which is killed and not waited for; then no
+    // event is called.
     Result<void> start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd,
                        std::optional<std::uint64_t> open_files = std::nullopt);
 
@@ -46,7 +47,7 @@ class Tasks {
 
     // Calls the events of the tasks that have ended, although the loop has not come to them yet.
     void settle();
-    // Kills all and waits for them, without any event.
+    // Kills all, without any event. Waiting for them is for who sweeps all children (common/process/sweep.h).
     void stop();
 
   private:

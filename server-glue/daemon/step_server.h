@@ -48,6 +48,10 @@ class StepServer final : private BackendListener {
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
+    bool wants_streams() const override { return StepIof::captures(context_); }
+    void take_streams(Rank rank, TaskDescriptors streams) override {
+        services_.iof.take_streams(rank, std::move(streams));
+    }
     void on_daemon_left(HostIndex host) override { context_.mesh->left(host); }
     void on_exec_report(Rank rank, ExecWords words) override { tasks_.exec_report(rank, std::move(words)); }
 

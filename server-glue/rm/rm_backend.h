@@ -22,6 +22,7 @@
 #include "common/start/exec_words.h"
 #include "common/start/start_document.h"
 #include "common/transport/link_faults.h"
+#include "server-glue/core/task_descriptors.h"
 #include "server-glue/rm/facets.h"
 #include "server-glue/rm/invitation_stream.h"
 #include "server-glue/rm/job_starter.h"
@@ -111,6 +112,11 @@ class BackendListener {
     // daemon finds out itself, through the task door.
     virtual void on_task_started(Rank rank, pid_t pid) = 0;
     virtual void on_task_ended(Rank rank, int wait_status) = 0;
+    // Only from such a backend. Does the daemon stand between the tasks' standard streams and where these lead
+    // (io.capture)? Then each task gets pipes in their place, and before it is started the daemon is given, of each
+    // stream, the pipe's other end and what the task would have had; nothing where the task keeps it.
+    virtual bool wants_streams() const = 0;
+    virtual void take_streams(Rank rank, TaskDescriptors streams) = 0;
     // From such a backend, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
     // (common/start/task_spec.h) until it closed.
     virtual void on_exec_report(Rank rank, ExecWords words) = 0;
@@ -166,7 +172,7 @@ struct BackendContext {
     const Settings &settings;
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 18;
+    static constexpr std::uint32_t current_abi = 19;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes; those of the module itself follow

@@ -15,7 +15,7 @@ std::vector<std::string> fuzz_seeds() {
             encode_control(EndStep{3, "why"}),
             encode_control(DaemonFailed{"why"}),
             encode_control(Contact{1, "message"}),
-            encode_control(SignalTasks{15, {0, 1, 2}})};
+            encode_control(SignalTasks{15, {0, 1, 2}, 0})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {

@@ -38,10 +38,12 @@ void test_messages_arrive_as_sent(void **) {
     auto contact = round_trip(Contact{5, "a\0b"s});
     assert_int_equal(contact.host, 5);
     assert_int_equal(contact.message.size(), 3);
-    auto signal = round_trip(SignalTasks{15, {1, 2, 70000}});
+    auto signal = round_trip(SignalTasks{15, {1, 2, 70000}, 0});
     assert_int_equal(signal.signal, 15);
     assert_int_equal(signal.ranks.size(), 3);
     assert_int_equal(signal.ranks[2], 70000);
+    assert_false(signal.ends);
+    assert_true(round_trip(SignalTasks{1, {}, 1}).ends);
     round_trip(Terminate{});
 }
 
@@ -49,9 +51,9 @@ void test_bytes_are_those_of_the_document(void **) {
     Bytes bytes = encode_control(TaskStarted{2, 0x01020304});
     assert_int_equal(bytes.size(), 16);
     assert_memory_equal(bytes.data(), "PX\x02\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04", 16);
-    bytes = encode_control(SignalTasks{9, {3}});
-    assert_int_equal(bytes.size(), 20);
-    assert_memory_equal(bytes.data(), "PX\x02\x07\0\0\0\x0c\0\0\0\x09\0\0\0\x01\0\0\0\x03", 20);
+    bytes = encode_control(SignalTasks{9, {3}, 1});
+    assert_int_equal(bytes.size(), 21);
+    assert_memory_equal(bytes.data(), "PX\x02\x07\0\0\0\x0d\0\0\0\x09\0\0\0\x01\0\0\0\x03\x01", 21);
 }
 
 void test_pieces_of_any_size(void **) {
@@ -72,7 +74,7 @@ void test_what_is_too_long_is_cut(void **) {
     assert_int_equal(round_trip(EndStep{1, Bytes(1 << 20, 'x')}).text.size(), 4096);
     assert_int_equal(round_trip(DaemonFailed{Bytes(1 << 20, 'x')}).text.size(), 4096);
     assert_int_equal(round_trip(Contact{1, Bytes(1 << 20, 'x')}).message.size(), contact_limit);
-    assert_int_equal(round_trip(SignalTasks{9, std::vector<Rank>(1 << 20)}).ranks.size(), 0);
+    assert_int_equal(round_trip(SignalTasks{9, std::vector<Rank>(1 << 20), 0}).ranks.size(), 0);
 }
 
 void test_hostile_frames_are_errors(void **) {
@@ -106,7 +108,7 @@ void test_hostile_frames_are_errors(void **) {
 void test_noise_never_does_harm(void **) {
     std::mt19937 random(20240611);
     for (int round = 0; round < 20000; ++round) {
-        Bytes bytes = encode_control(SignalTasks{9, {1, 2, 3}}) + encode_control(Contact{1, "abc"}) +
+        Bytes bytes = encode_control(SignalTasks{9, {1, 2, 3}, 0}) + encode_control(Contact{1, "abc"}) +
                       encode_control(EndStep{1, "text"});
         for (unsigned change = random() % 4 + 1; change > 0; --change)
             bytes[random() % bytes.size()] = static_cast<char>(random());

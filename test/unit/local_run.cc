@@ -2,6 +2,7 @@
 // codes, signals, and that nothing is left behind in any ending.
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/process/process_stat.h"
 #include "common/process/sweep.h"
 
 #include "test/unit/check.h"
@@ -15,6 +16,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <string>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -43,9 +45,14 @@ struct Outcome {
 // so that a test can tell whether there are any.
 class Run {
   public:
-    explicit Run(std::vector<std::string> words, std::string input = "") {
+    enum class Errors { pipe, terminal }; // what its standard error is
+    explicit Run(std::vector<std::string> words, std::string input = "", Errors errors = Errors::pipe) {
         int in[2], out[2], err[2];
-        assert_int_equal(::pipe2(in, O_CLOEXEC) | ::pipe2(out, O_CLOEXEC) | ::pipe2(err, O_CLOEXEC), 0);
+        assert_int_equal(::pipe2(in, O_CLOEXEC) | ::pipe2(out, O_CLOEXEC), 0);
+        if (errors == Errors::terminal)
+            open_terminal(err);
+        else
+            assert_int_equal(::pipe2(err, O_CLOEXEC), 0);
         words.insert(words.begin(), {pmixhost_program, "run", "--tmpdir", scratch()});
         std::vector<char *> argv;
         for (auto &word : words)
@@ -84,6 +91,18 @@ class Run {
                 fail_msg("'%s' did not come, but: %s%s", text.c_str(), result_.out.c_str(), result_.err.c_str());
         }
     }
+    // Reads the standard error until it has one of these beyond its first `from` bytes; the output is not read
+    // meanwhile.
+    void wait_for_error(const std::vector<std::string> &texts, std::size_t from = 0) {
+        auto has_come = [&](const std::string &text) { return result_.err.find(text, from) != std::string::npos; };
+        UniqueFd out = std::move(out_);
+        while (std::none_of(texts.begin(), texts.end(), has_come)) {
+            if (!read_some())
+                fail_msg("'%s' did not come, but: %s", texts.front().c_str(), result_.err.c_str());
+        }
+        out_ = std::move(out);
+    }
+    const Outcome &so_far() const { return result_; }
     Outcome finish() {
         while (read_some()) {
         }
@@ -93,6 +112,12 @@ class Run {
     }
 
   private:
+    static void open_terminal(int ends[2]) {
+        ends[0] = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(ends[0] >= 0 && ::grantpt(ends[0]) == 0 && ::unlockpt(ends[0]) == 0);
+        ends[1] = ::open(::ptsname(ends[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(ends[1] >= 0);
+    }
     bool read_some() {
         pollfd ready[2] = {{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
         if (!out_ && !err_)
@@ -208,6 +233,38 @@ void test_much_output_arrives_whole(void **) {
     assert_int_equal(std::count(result.out.begin(), result.out.end(), '\n'), 200000);
 }
 
+// Does the other end of a task's standard output belong to the run itself?
+bool output_comes_to_the_run() {
+    Run job({"sh", "-c", "echo at $(readlink /proc/$$/fd/1) now; exec sleep 1000"});
+    job.wait_for(" now\n");
+    std::string pipe = job.so_far().out.substr(3, job.so_far().out.find(" now") - 3);
+    assert_true(pipe.starts_with("pipe:["));
+    bool has_it = false;
+    for (const auto &entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", job.pid()))) {
+        std::error_code has_gone;
+        has_it |= std::filesystem::read_symlink(entry.path(), has_gone).string() == pipe;
+    }
+    job.signal(SIGTERM);
+    assert_int_equal(job.finish().code(), 128 + SIGTERM);
+    return has_it;
+}
+
+// The daemons stand between the tasks and the run, and nobody who looks at its output sees that.
+void test_all_of_it_is_the_same_where_it_is_captured(void **state) {
+    assert_true(output_comes_to_the_run());
+    ::setenv("PMIXHOST_IO_CAPTURE", "on", 1);
+    assert_false(output_comes_to_the_run());
+    test_output_has_labels(state);
+    test_standard_input(state);
+    test_much_output_arrives_whole(state);
+    auto result = run({"-N", "2", "sh", "-c", "setsid sleep 1000 & (setsid sleep 1000 &); echo done; exit 3"});
+    assert_int_equal(result.code(), 3);
+    expect_lines(result.out, {"done", "done"});
+    assert_int_equal(run({"./no-such-program"}).code(), 2);
+    expect_nothing_left();
+    ::unsetenv("PMIXHOST_IO_CAPTURE");
+}
+
 void test_exit_codes_are_sruns(void **) {
     auto result = run({"-N", "2", "-n", "4", "sh", "-c", "exit $PMIXHOST_RANK"});
     assert_int_equal(result.code(), 3);
@@ -284,6 +341,65 @@ void test_what_tasks_leave_behind_is_ended(void **) {
     auto result = run({"-N", "2", "sh", "-c", "setsid sleep 1000 & (setsid sleep 1000 &); echo done"});
     assert_int_equal(result.code(), 0);
     expect_lines(result.out, {"done", "done"});
+    expect_nothing_left();
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+    std::vector<pid_t> children;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc")) {
+        auto pid = static_cast<pid_t>(std::atol(entry.path().filename().c_str()));
+        auto stat = pid > 0 ? read_process_stat(pid) : Result<ProcessStat>(error(ErrorKind::not_found, "no process"));
+        if (stat && stat->parent == parent)
+            children.push_back(pid);
+    }
+    return children;
+}
+
+// Who is in a hurry, and be it twice, hears what did not end all the same.
+void test_signals_wait_for_the_end_of_the_sweep(void **) {
+    Run job({"sh", "-c",
+             "trap 'exit 3' USR1; setsid sh -c 'echo left $$ there; exec sleep 1000' & "
+             "while :; do sleep 0.05; done"});
+    job.wait_for(" there\n");
+    auto left = static_cast<pid_t>(std::atol(job.so_far().out.c_str() + 5));
+    assert_true(left > 0);
+    // Whom we trace only we can wait for.
+    if (::ptrace(PTRACE_SEIZE, left, nullptr, nullptr) != 0)
+        skip();
+    job.signal(SIGUSR1);
+    job.wait_for_error({"Exited with exit code 3"});
+    for (int looks = 0; children_of(job.pid()) != std::vector<pid_t>{left}; ++looks) {
+        pollfd none{-1, 0, 0};
+        ::poll(&none, 1, 10);
+        assert_true(looks < 2000);
+    }
+    job.signal(SIGTERM);
+    job.signal(SIGINT);
+    auto result = job.finish();
+    assert_int_equal(::waitpid(left, nullptr, 0), left);
+    assert_int_equal(result.code(), 3);
+    expect_in(result.err, fmt::format("pmixhost: error: process {} does not end", left)); // not its daemon's word
+    expect_nothing_left();
+}
+
+// The tasks have ended, and what they wrote is with the daemon, since nobody reads: only that is left.
+void test_a_second_ctrl_c_ends_what_is_left(void **) {
+    ::setenv("PMIXHOST_IO_CAPTURE", "on", 1);
+    // More than the run takes without a reader, which is 1216 KiB with its pipes, and less than that and a pipe.
+    Run job({"sh", "-c", "yes | head -c 1290000; exit 3"}, "", Run::Errors::terminal);
+    ::unsetenv("PMIXHOST_IO_CAPTURE");
+    job.wait_for_error({"Exited with exit code 3"});
+    const std::string asked = "to abort)", ended = "ending what is left";
+    for (int presses = 0; job.so_far().err.find(ended) == std::string::npos; ++presses) {
+        assert_true(presses < 20); // the second one may come late
+        auto from = job.so_far().err.size();
+        job.signal(SIGINT);
+        job.wait_for_error({asked, ended}, from);
+    }
+    auto result = job.finish();
+    assert_int_equal(result.code(), 3);
+    assert_true(result.out.size() >= 1'000'000);
+    assert_true(result.err.find("sending Ctrl-C") == std::string::npos);
     expect_nothing_left();
 }
 
@@ -383,12 +499,15 @@ int main() {
         cmocka_unit_test(test_arguments_and_variables_arrive),
         cmocka_unit_test(test_standard_input),
         cmocka_unit_test(test_much_output_arrives_whole),
+        cmocka_unit_test(test_all_of_it_is_the_same_where_it_is_captured),
         cmocka_unit_test(test_exit_codes_are_sruns),
         cmocka_unit_test(test_the_end_of_one_may_end_all),
         cmocka_unit_test(test_signals_reach_the_tasks),
         cmocka_unit_test(test_a_second_sigterm_is_sigkill),
         cmocka_unit_test(test_stopped_and_continued),
         cmocka_unit_test(test_what_tasks_leave_behind_is_ended),
+        cmocka_unit_test(test_signals_wait_for_the_end_of_the_sweep),
+        cmocka_unit_test(test_a_second_ctrl_c_ends_what_is_left),
         cmocka_unit_test(test_nothing_is_left_when_a_daemon_is_killed),
         cmocka_unit_test(test_a_job_whose_daemon_cannot_start_does_not_start),
         cmocka_unit_test(test_nothing_is_left_when_a_daemon_hangs),

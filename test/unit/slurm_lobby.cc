@@ -4,7 +4,7 @@
 
 #include "common/base/fd_pair.h"
 #include "common/config/config.h"
-#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/base/slurm_abi.h"
 #include "server-glue/rm/questions.h"
 #include "server-glue/rm/roles.h"
 #include "server-glue/rm/spawn_places.h"
@@ -162,6 +162,8 @@ struct Listener final : BackendListener {
     void want_environment(Rank, std::function<void(Result<std::vector<std::string>>)>) override {}
     void on_task_started(Rank, pid_t) override {}
     void on_task_ended(Rank, int) override {}
+    bool wants_streams() const override { return false; }
+    void take_streams(Rank, TaskDescriptors) override {}
     void on_exec_report(Rank, ExecWords) override {}
     void on_daemon_left(HostIndex) override {}
 };

@@ -2,6 +2,7 @@
 // library's functions are this program's own), the daemon of the other host is a mesh alone.
 #include "server-glue/daemon/step_server.h"
 
+#include "common/base/fd_pair.h"
 #include "server-glue/rm/allocations.h"
 
 #include "server-glue/tasks/job_info.h"
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <netinet/in.h>
 #include <pmix_server.h>
+#include <poll.h>
 #include <set>
 #include <sstream>
 #include <sys/socket.h>
@@ -31,6 +33,7 @@
 #include "server-glue/core/signature.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/library_version.h"
+#include "server-glue/library/pack.h"
 #include "server-glue/library/seen_environment.h"
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
@@ -350,6 +353,7 @@ struct World {
         bool live_on = false, on_bad_exit = false;
         bool has_door = false;
         PmixUse use = PmixUse::may_come;
+        bool captures = false;
     };
     explicit World(HostIndex hosts, std::chrono::milliseconds library_timeout = 0ms, Rank details_up_to = 4096)
         : World(hosts, Ends{}, library_timeout, details_up_to) {}
@@ -363,6 +367,8 @@ struct World {
         settings.transport_connect_timeout = 5s;
         settings.daemon_library_timeout = library_timeout;
         settings.daemon_details_up_to = details_up_to;
+        if (ends.captures)
+            settings.io_capture = "on";
         std::vector<std::string> names;
         std::vector<std::vector<Rank>> ranks;
         for (HostIndex h = 0; h < hosts; ++h) {
@@ -556,6 +562,65 @@ void a_step_begins_and_ends(void **) {
     assert_true(world.backend.ended.empty());
 }
 
+// Somebody has asked this host to come, and does not answer: he may hold the connection for made, and is told farewell.
+void the_last_client_is_held_for_who_is_dialed_and_nothing_polls(void **) {
+    World world(1);
+    world.start_tasks();
+    UniqueFd ear(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in here{};
+    socklen_t length = sizeof here;
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(ear.get(), reinterpret_cast<sockaddr *>(&here), length), 0);
+    assert_int_equal(listen(ear.get(), 5), 0);
+    assert_int_equal(getsockname(ear.get(), reinterpret_cast<sockaddr *>(&here), &length), 0);
+    Contact contact;
+    contact.host = 1; // the session
+    contact.port = ntohs(here.sin_port);
+    contact.cookie = Bytes(16, 'c');
+    contact.addresses = {"127.0.0.1"};
+    world.backend.listener->on_contact(wire::encode(contact));
+    UniqueFd dialed;
+    world.run_until([&] {
+        if (!dialed)
+            dialed.reset(accept4(ear.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        char byte;
+        return dialed && recv(dialed.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 1; // it has introduced itself
+    });
+
+    struct Answers {
+        EventLoop *loop;
+        std::atomic<int> count = 0;
+    } answers{world.loop.get()};
+    for (Rank rank : {0, 1}) {
+        pmix_proc_t process;
+        PMIX_LOAD_PROCID(&process, "job", rank);
+        world.fake.module->client_finalized(
+            &process, nullptr,
+            [](pmix_status_t, void *data) {
+                auto *told = static_cast<Answers *>(data);
+                if (++told->count == 2)
+                    told->loop->stop();
+            },
+            &answers);
+    }
+    int turns = 0;
+    auto counts = world.loop->before_waiting([&] { ++turns; });
+    auto pause = world.loop->after(300ms, [&] { world.loop->stop(); });
+    assert_true(world.loop->run().ok());
+    assert_int_equal(answers.count.load(), 1);
+    assert_true(turns < 30); // 5 ms each would be 60
+
+    // He goes, and can be reached no more: nothing is left to be waited for.
+    auto begun = world.loop->now();
+    ear.reset();
+    dialed.reset();
+    pause = world.loop->after(20s, [&] { world.loop->stop(); });
+    assert_true(world.loop->run().ok());
+    assert_int_equal(answers.count.load(), 2);
+    assert_true(world.loop->now() - begun < 3s); // and not at its limit
+}
+
 void a_daemon_stays_while_the_rm_is_asked_for_an_allocation(void **) {
     World world(1);
     world.start_tasks();
@@ -703,6 +768,28 @@ void processes_of_a_large_job_are_described_afterwards(void **) {
     }
     for (const auto &[rank, key] : large.fake.stored)
         assert_true(rank < 2 && key != PMIX_RANK); // of this host
+}
+
+void a_backend_that_starts_tasks_hands_over_their_streams(void **) {
+    {
+        World world(1);
+        assert_false(world.backend.listener->wants_streams());
+    }
+    World::Ends ends;
+    ends.captures = true;
+    World world(1, ends);
+    assert_true(world.backend.listener->wants_streams());
+    auto rms = make_pipe(), tasks = make_pipe();
+    assert_true(rms.ok() && tasks.ok());
+    TaskDescriptors streams;
+    streams.out = {std::move(rms->second), std::move(tasks->first)};
+    world.backend.listener->take_streams(0, std::move(streams));
+    assert_int_equal(write(tasks->second.get(), "words", 5), 5);
+    pollfd comes{rms->first.get(), POLLIN, 0};
+    world.run_until([&] { return poll(&comes, 1, 0) == 1; });
+    char text[16] = {};
+    assert_int_equal(read(rms->first.get(), text, sizeof text), 5);
+    assert_string_equal(text, "words");
 }
 
 void a_description_that_is_not_taken_ends_the_step(void **) {
@@ -887,6 +974,26 @@ void a_fence_that_takes_too_long_fails(void **) {
     assert_int_equal(answer.status, PMIX_ERR_TIMEOUT);
 }
 
+// Another host may name four billion ranks in a few bytes. They are not gone through, and what comes next is taken.
+void a_fence_of_ranks_that_there_are_not_is_nobodys(void **) {
+    World world(2);
+    world.start_tasks();
+    auto signature = canonical(CollectiveKind::fence, {{"job", 0, true}}, [](const Bytes &) { return 4; });
+    wire::CollectiveUp up, of_nobody;
+    up.signature = wire::encode(*signature);
+    Bytes words;
+    wire::Writer(words).put(std::vector<std::uint32_t>{1, 0, UINT32_MAX / 2 - 100, 2}); // each second one
+    signature->members[0].all = 0;
+    signature->members[0].ranks = *wire::decode<wire::RankSet>(words);
+    of_nobody.signature = wire::encode(*signature);
+    for (const auto &message : {of_nobody, up})
+        world.other->send(0, wire::CollectiveUp::type, share(wire::encode(message)));
+    FenceAnswer answer;
+    world.fence(answer);
+    world.run_until([&] { return answer.is_there(); });
+    assert_int_equal(answer.status, PMIX_SUCCESS);
+}
+
 // Another host may know that job: it would wait for this one.
 void a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts(void **) {
     World world(2);
@@ -1016,6 +1123,7 @@ void a_stuck_library_ends_the_step(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_begins_and_ends),
+        cmocka_unit_test(the_last_client_is_held_for_who_is_dialed_and_nothing_polls),
         cmocka_unit_test(a_daemon_stays_while_the_rm_is_asked_for_an_allocation),
         cmocka_unit_test(tasks_do_not_wait_for_a_library_that_is_late),
         cmocka_unit_test(a_connection_starts_a_late_library),
@@ -1024,6 +1132,7 @@ int main() {
         cmocka_unit_test(a_program_that_names_the_library_does_not_find_it_late),
         cmocka_unit_test(with_a_store_that_clients_look_for_the_library_is_late_for_what_cannot_come),
         cmocka_unit_test(processes_of_a_large_job_are_described_afterwards),
+        cmocka_unit_test(a_backend_that_starts_tasks_hands_over_their_streams),
         cmocka_unit_test(a_description_that_is_not_taken_ends_the_step),
         cmocka_unit_test(which_jobs_are_described_by_their_maps),
         cmocka_unit_test(a_lost_host_fails_what_waits_for_it_and_is_told),
@@ -1034,6 +1143,7 @@ int main() {
         cmocka_unit_test(an_abort_of_all_that_a_host_has_told_is_not_told_again),
         cmocka_unit_test(an_order_to_end_ranks_goes_out_before_the_daemon),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
+        cmocka_unit_test(a_fence_of_ranks_that_there_are_not_is_nobodys),
         cmocka_unit_test(a_fence_with_a_job_that_nobody_knows_fails_on_all_hosts),
         cmocka_unit_test(a_group_tells_who_had_ended_before_it_was_built),
         cmocka_unit_test(all_hosts_name_a_destruction_alike),

@@ -300,6 +300,11 @@ Result<RoleProcess> RoleProcess::start_launcher(const RunOptions &options, const
     return process;
 }
 
+void RoleProcess::end_jobs() {
+    if (!invite("")) // that way is closed
+        ::kill(pid_, SIGTERM);
+}
+
 void RoleProcess::no_more() {
     ::shutdown(invitations_.get(), SHUT_WR);
 }

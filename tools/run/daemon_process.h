@@ -64,8 +64,9 @@ class RoleProcess {
                                               const std::string &program);
     // False when it has gone.
     bool invite(const std::string &invitation);
-    // Tells the launcher to end its jobs; or that no requests come any more, so that it ends with its last job.
-    void end_jobs() { invite(""); }
+    // Tells the launcher to end its jobs; or that no requests come any more, so that it ends with its last job. The
+    // first may come after the second. The caller has not waited for the process.
+    void end_jobs();
     void no_more();
     pid_t pid() const { return pid_; }
 

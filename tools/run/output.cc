@@ -47,6 +47,7 @@ void OutputSink::flush() {
         if (n < 0) {
             const int why = errno;
             broken_ = true;
+            was_full_ = false;
             queue_.clear();
             watch_.reset();
             loop_.post([on_broken = on_broken_, why] { on_broken(why); });

@@ -24,6 +24,8 @@ class OutputSink {
 
     void write(std::string_view bytes);
     bool full() const { return queue_.size() > high_water; }
+    // It has been full, and `on_room` is still to come.
+    bool waits_for_room() const { return was_full_; }
     // Calls back from the loop, once, when all is written or thrown away.
     void when_empty(std::function<void()> callback);
 

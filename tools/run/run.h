@@ -7,29 +7,37 @@
 //   running    tasks are running. A task's end, an error of a daemon, a signal, --wait, --timeout
 //              or a report of a daemon (MPI_Abort) may order the end: `end_job`.
 //   closing    every task has ended; the daemons take their leave, or are told to (Terminate).
-//   over       every daemon was waited for; what is left of our descendants is killed, the output
-//              that is still in pipes is written, and the loop stops.
+//   over       every daemon was waited for, or nobody waits any longer; what is left of our
+//              descendants is killed, the output that is still in pipes is written, and the loop stops.
+//              A signal to us does not keep the first from being done, but ends the wait for who takes
+//              the output.
+//
+// What the tasks' ends mean is in job_ends.h, where their streams lead in job_streams.h, what runs beside the hosts'
+// daemons in central_processes.h, and what whoever spawned this run hears in spawner_news.h.
 #pragma once
 
 #include "common/local/local_control.h"
 #include "common/loop/event_loop.h"
+#include "common/process/child_sweep.h"
+#include "tools/run/central_processes.h"
 #include "tools/run/daemon_process.h"
-#include "tools/run/input.h"
-#include "tools/run/output.h"
+#include "tools/run/interrupts.h"
+#include "tools/run/job_ends.h"
+#include "tools/run/job_streams.h"
 #include "tools/run/run_options.h"
-#include "tools/run/session_door.h"
+#include "tools/run/spawner_news.h"
 
-#include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 namespace pmixhost {
 
 class Run {
   public:
+    // `options` outlives this.
     Run(EventLoop &loop, const RunOptions &options);
     Run(const Run &) = delete;
+    // The loop has ended, or was never run: kills what is left, and waits for that.
     ~Run();
 
     // Starts all; after a failure nothing is left running.
@@ -39,29 +47,25 @@ class Run {
 
   private:
     enum class Phase { running, closing, over };
-    struct Task {
-        HostIndex host = 0;
-        pid_t pid = -1;
-        bool started = false, ended = false;
-        bool explained = false; // why it did not start was said already
-    };
     struct Host {
-        DaemonProcess process;
+        pid_t pid = -1; // of its daemon
+        std::shared_ptr<StatusPage> page;
         std::unique_ptr<local::ControlChannel> channel;
-        std::size_t tasks_total = 0, tasks_started = 0, tasks_left = 0;
         bool reaped = false;
         bool lost = false; // it has gone before its tasks had ended
         int wait_status = 0;
         std::string failure; // what it said of itself
     };
 
+    Result<void> start_host(HostIndex host, const std::string &program);
+    void start_time_limit();
+
+    // --- what the daemons say ---
     void on_message(HostIndex host, local::ControlMessage message);
-    void on_first_runs();
-    void on_launched(HostIndex host, int status, const std::string &text);
-    void on_invitation(HostIndex host, HostIndex role, const std::string &invitation);
-    void to_session(const std::string &invitation);
+    void on_contact(HostIndex host, local::Contact contact);
     void on_channel_closed(HostIndex host, const std::string &why);
-    void on_task_ended(HostIndex host, Rank rank, int status);
+    void on_task_ended(Rank rank, int status);
+    void on_first_end();
     void report_ends();
     void on_lost(HostIndex host);
 
@@ -69,59 +73,47 @@ class Run {
     void catch_signals();
     void on_interrupt();
     void on_termination(int number);
+    void leave_soon();
     void on_stop_request();
     void on_children();
-    void print_status();
 
-    void signal_tasks(int number);
+    // --- the end ---
+    void pass_on(int signal) { signal_tasks(signal, false); }
+    void signal_tasks(int number, bool ends);
     // Orders the end: a signal now, SIGKILL after --kill-wait. Later orders may only be harder.
     void end_job(int number);
     void all_tasks_ended();
     void terminate_daemons();
     void finish_when_reaped();
+    // Outside `running`: the jobs that the tasks have spawned are ended, and waited for as long as for a daemon.
+    void end_spawned();
+    // Likewise, unless there are none, or they were told before: then what is left is killed.
+    void end_what_is_left();
     void finish();
+    void on_swept(const std::vector<pid_t> &left);
 
-    void open_streams(HostIndex host);
-    void add_stream(UniqueFd pipe, OutputSink &sink, Rank rank);
-    void resume_streams(OutputSink &sink);
-    template <typename... Args> void say(fmt::format_string<Args...> format, Args &&...args);
+    template <typename... Args> void say(fmt::format_string<Args...> format, Args &&...args) {
+        streams_.say(fmt::format(format, std::forward<Args>(args)...));
+    }
 
     EventLoop &loop_;
     const RunOptions &options_;
-    OutputSink stdout_, stderr_;
     RunIdentity identity_;
+    JobStreams streams_;
+    JobEnds ends_;
+    CentralProcesses central_;
+    SpawnerNews spawner_;
     std::vector<Host> hosts_;
-    std::optional<RoleProcess> session_; // once a daemon wanted it
-    std::unique_ptr<SessionDoor> door_;  // once a job may be spawned that shares it
-    std::optional<RoleProcess> jobs_;    // the launcher of what the tasks spawn, once one has
-    bool jobs_wanted_over_ = false;      // it was told that no more come
-    UniqueFd spawn_channel_;             // to whoever spawned this run (common/start/spawn_channel.h)
-    std::set<HostIndex> launched_;
-    bool told_started_ = false;
-    std::vector<Task> tasks_;
-    std::size_t tasks_left_ = 0;
+    ChildSweep sweep_;
+
     Phase phase_ = Phase::running;
-
-    // Ended since the last report: (host, wait status) and the ranks, so that tasks of a host that
-    // end together share a line.
-    std::map<std::pair<HostIndex, int>, std::vector<Rank>> ends_;
-    std::map<std::pair<HostIndex, std::string>, std::vector<Rank>> not_started_;
-    bool report_posted_ = false;
-
-    int highest_status_ = 0;          // as srun: the highest wait status
-    bool output_is_lost_ = false;     // it could not be written, though somebody is there
-    std::optional<int> decided_code_; // MPI_Abort, --timeout, a daemon's failure
-    bool ending_ = false;             // we ended the job: ends of tasks are no news
-    TimePoint last_interrupt_{};
-    int interrupts_ = 0;
-    bool killed_ = false;
-
-    struct Stream {
-        OutputSink *sink;
-        std::unique_ptr<OutputStream> stream;
-    };
-    std::vector<Stream> streams_;
-    std::unique_ptr<InputForwarder> input_;
+    bool ending_ = false;            // we ended the job: ends of tasks are no news
+    bool killed_ = false;            // with SIGKILL
+    bool report_posted_ = false;     // of the tasks' ends
+    bool waits_for_spawned_ = false; // the launcher was told that no more jobs come
+    bool ends_spawned_ = false;      // and, after the last task, to end those that there are
+    bool leaves_when_swept_ = false; // a signal came during the sweep
+    Interrupts interrupts_;
     std::vector<EventLoop::Handle> signals_;
     EventLoop::Handle kill_timer_, wait_timer_, time_limit_, patience_;
 };
