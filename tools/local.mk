@@ -1,9 +1,11 @@
 # tools/: the command line `pmixhost`.
 bin_PROGRAMS += tools/pmixhost
 tools_run_files = \
+	tools/run/central_processes.cc tools/run/central_processes.h \
 	tools/run/daemon_process.cc tools/run/daemon_process.h \
-	tools/run/input.cc tools/run/input.h \
-	tools/run/run.cc tools/run/run.h \
+	tools/run/input.cc tools/run/input.h tools/run/interrupts.h \
+	tools/run/job_ends.cc tools/run/job_ends.h tools/run/job_streams.cc tools/run/job_streams.h \
+	tools/run/run.cc tools/run/run.h tools/run/spawner_news.cc tools/run/spawner_news.h \
 	tools/run/layout.cc tools/run/layout.h \
 	tools/run/output.cc tools/run/output.h \
 	tools/run/run_options.cc tools/run/run_options.h \
@@ -19,15 +21,16 @@ tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools
 	tools/stacks/read_stacks.h tools/stacks/read_stacks.cc tools/stacks/stack_lines.h tools/stacks/stack_lines.cc \
 	tools/stacks/stack_tree.h tools/stacks/stack_tree.cc tools/stacks/stack_report.h tools/stacks/stack_report.cc \
 	tools/stacks/stack_page.cc tools/stacks/host_stacks.h tools/stacks/host_stacks.cc \
-	tools/stacks/debug_rights.h tools/stacks/debug_rights.cc
+	tools/stacks/debug_rights.h tools/stacks/debug_rights.cc tools/stacks/this_host.h tools/stacks/this_host.cc
 tools_debug_files = tools/debug/gdb_dialogue.h tools/debug/gdb_dialogue.cc tools/debug/gdb_inferiors.h \
 	tools/debug/gdb_inferiors.cc tools/debug/debug_lines.h tools/debug/debug_lines.cc tools/debug/rank_answers.h \
-	tools/debug/rank_answers.cc tools/debug/rank_board.h tools/debug/stop_wish.h tools/debug/stop_wish.cc \
+	tools/debug/rank_answers.cc tools/debug/gdb_places.h tools/debug/gdb_places.cc tools/debug/rank_board.h tools/debug/stop_wish.h tools/debug/stop_wish.cc \
 	tools/debug/rank_board.cc tools/debug/gdb_words.h tools/debug/prompt_words.h tools/debug/prompt_words.cc tools/debug/host_debug.h \
 	tools/debug/host_debug.cc tools/debug/debug_link.h tools/debug/debug_link.cc tools/debug/debug_talk.h \
 	tools/debug/debug_talk.cc tools/debug/debugged_launch.h tools/debug/debugged_launch.cc tools/debug/line_editor.h \
 	tools/debug/line_editor.cc tools/debug/ready_for_debug.h tools/debug/ready_for_debug.cc tools/debug/debug_target.h \
-	tools/debug/signal_ends_input.h tools/debug/signal_ends_input.cc \
+	tools/debug/signal_ends_input.h tools/debug/signal_ends_input.cc tools/debug/command_pipe.h tools/debug/command_pipe.cc \
+	tools/debug/debugged_rank.h tools/debug/debugged_rank.cc \
 	tools/debug/debug_target.cc
 tools_dap_files = tools/dap/dap_frames.h tools/dap/dap_frames.cc tools/dap/dap_client.h tools/dap/dap_client.cc \
 	tools/dap/dap_ranks.h tools/dap/dap_ranks.cc tools/dap/dap_references.h tools/dap/dap_references.cc \

@@ -196,6 +196,10 @@ constexpr Option own_options[] = {
     {.key = "io.cache", .member = &Settings::io_cache, .min = 64 * kib, .max = gib,
      .text = "How many bytes of output a daemon holds back for tools that read more slowly than tasks write. What "
              "is beyond that the tools miss; the job does not wait for them."},
+    {.key = "io.kept", .member = &Settings::io_kept, .min = 0, .max = 64 * 1024 * kib,
+     .text = "How many bytes of what each standard output and standard error has brought a daemon keeps for tools that "
+             "come late (`pmixhost output`, its --since), in up to twice as much memory; each task of a host has two of "
+             "them. 0: a tool gets what is written from then on."},
     {.key = "tools.enabled", .member = &Settings::tools_enabled, .words = on_off,
      .text = "Whether tools (debuggers, monitors, commands that ask a job or steer it) may connect to jobs at "
              "all. off: every tool is refused, whatever the rules say. Jobs run in either case."},

@@ -68,6 +68,7 @@ struct Settings {
     // [io]
     std::string io_capture = "off";
     std::string io_copy = "on";
+    std::uint64_t io_kept = 16u << 10; // bytes of each stream, for tools that come late
     std::uint64_t io_cache = 1u << 20; // bytes that a daemon holds back for tools that are slow
     // [tools]
     std::string tools_enabled = "on";

@@ -9,5 +9,10 @@ inline constexpr const char *output_since = "pmixhost.iof.since";
 // Of what a pull with output_since is given first, without bytes: what was written before has no times there, and
 // comes all the same.
 inline constexpr const char *output_undated = "pmixhost.iof.undated";
+// Of what a pull is given first of a stream: what its process wrote before that is kept no more (io.kept).
+inline constexpr const char *output_cut = "pmixhost.iof.cut";
+// Of what is given (uint64_t): so many bytes that the process wrote before it are missing, since tools here have not
+// taken in time what was given before (io.cache).
+inline constexpr const char *output_missing = "pmixhost.iof.missing";
 
 } // namespace pmixhost::own_key

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/wire/codec.h"
+#include "common/wire/relayed.h"
 
 namespace pmixhost::wire {
 
@@ -62,6 +63,7 @@ struct OutputPiece {
     Bytes bytes;
     std::uint8_t failed = 0;
     std::uint64_t number = 0;
+    std::uint8_t cut = 0;
     static constexpr void fields(auto &&field) {
         field(&OutputPiece::rank, "rank", "who wrote it");
         field(&OutputPiece::channel, "channel", "one of 2 stdout, 4 stderr");
@@ -71,6 +73,7 @@ struct OutputPiece {
         field(&OutputPiece::failed, "failed", "1: what follows cannot be had, but for the end");
         field(&OutputPiece::number, "number",
               "counted from 1 for each stream by the writer's host: what has come already is not taken again");
+        field(&OutputPiece::cut, "cut", "1: of what was written lately it is the end; what was before is kept no more");
     }
 };
 struct OutputPieces {
@@ -159,6 +162,8 @@ struct ForwardedOutputTaken {
     static constexpr std::uint8_t type = 204;
     static constexpr const char *name = "ForwardedOutputTaken";
     static constexpr const char *text = "the answer to a ForwardedOutput: more may come";
+    using Answers = ForwardedOutput;
+    static constexpr Relayed relayed{.waits_for_people = true};
     std::uint64_t id = 0;
     std::int32_t status = 0;
     static constexpr void fields(auto &&field) {
@@ -189,6 +194,8 @@ struct ForwardedInputTaken {
     static constexpr std::uint8_t type = 206;
     static constexpr const char *name = "ForwardedInputTaken";
     static constexpr const char *text = "the answer to a ForwardedInput, when the bytes are in the processes' pipes";
+    using Answers = ForwardedInput;
+    static constexpr Relayed relayed{.waits_for_people = true};
     std::uint64_t id = 0;
     std::int32_t status = 0;
     static constexpr void fields(auto &&field) {

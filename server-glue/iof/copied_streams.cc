@@ -10,7 +10,7 @@ namespace pmixhost {
 static constexpr std::uint8_t both_channels[] = {wire::stdout_channel, wire::stderr_channel};
 
 void CopiedStreams::take(TimePoint now, Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
-    Stream &stream = streams_[{rank, channel}];
+    Stream &stream = this->stream(rank, channel);
     if (stream.ended) {
         lost_ += bytes.size();
         return;
@@ -26,7 +26,8 @@ std::optional<CopiedStreams::Kept> CopiedStreams::kept(Rank rank, std::uint8_t c
     auto found = streams_.find({rank, channel});
     if (found == streams_.end())
         return std::nullopt;
-    return Kept{found->second.kept.last(since), found->second.ended};
+    const Stream &stream = found->second;
+    return Kept{stream.kept.last(since), stream.ended, stream.kept.is_cut(since)};
 }
 
 template <typename Body> void CopiedStreams::each_open(Body body) {
@@ -61,7 +62,7 @@ std::vector<std::pair<Rank, std::uint8_t>> CopiedStreams::cut_off() const {
 }
 
 void CopiedStreams::end_stream(Rank rank, std::uint8_t channel) {
-    streams_[{rank, channel}].ended = true;
+    stream(rank, channel).ended = true;
     on_output_(rank, channel, {}, true);
 }
 

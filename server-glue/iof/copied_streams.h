@@ -27,7 +27,9 @@ class CopiedStreams {
     static constexpr Duration quiet = std::chrono::seconds(1);
     using OnOutput = std::function<void(Rank, std::uint8_t channel, std::string_view bytes, bool end)>;
 
-    CopiedStreams(std::span<const Rank> ranks, OnOutput on_output) : ranks_(ranks), on_output_(std::move(on_output)) {}
+    // `kept`: bytes of each stream.
+    CopiedStreams(std::span<const Rank> ranks, std::size_t kept, OnOutput on_output)
+        : ranks_(ranks), most_kept_(kept), on_output_(std::move(on_output)) {}
 
     // The copy begins: what comes first was written before.
     void begin(TimePoint now) { begun_ = now; }
@@ -39,9 +41,10 @@ class CopiedStreams {
 
     struct Kept {
         std::string_view bytes;
-        bool end = false;
+        bool end = false, cut = false;
     };
-    // Nothing: nothing has come. See RecentOutput::last(); what was written before the copy began came when it did.
+    // Nothing: nothing has come. See RecentOutput::last() and is_cut(); what was written before the copy began came
+    // when it did.
     std::optional<Kept> kept(Rank rank, std::uint8_t channel, TimePoint since = TimePoint::min()) const;
     // Would some of what was written before that time be taken to be later?
     bool may_be_older(TimePoint since) const { return !begun_ || since < *begun_ + quiet; }
@@ -58,6 +61,7 @@ class CopiedStreams {
 
   private:
     struct Stream {
+        explicit Stream(std::size_t most) : kept(most) {}
         RecentOutput kept;
         bool seen = false, ended = false;
     };
@@ -66,7 +70,12 @@ class CopiedStreams {
     void end_stream(Rank rank, std::uint8_t channel);
     template <typename Body> void each_open(Body body);
 
+    Stream &stream(Rank rank, std::uint8_t channel) {
+        return streams_.try_emplace({rank, channel}, most_kept_).first->second;
+    }
+
     const std::span<const Rank> ranks_;
+    const std::size_t most_kept_;
     OnOutput on_output_;
     std::optional<TimePoint> begun_, last_;
     bool over_ = false;

@@ -122,7 +122,7 @@ void OutputFlow::set(TimePoint now, HostIndex root, std::uint64_t serial, HostIn
     // Once: who is told again, because a host between has gone, has had it.
     if (std::exchange(flow.wish.kept, false)) {
         for (auto &piece : port_.kept_output(flow.wish))
-            flow.queue.add_own(std::move(piece), false);
+            flow.queue.add_kept(std::move(piece));
     }
     pump(root, flow);
     port_.on_room();
@@ -350,9 +350,10 @@ void OutputFlow::send_upstream(HostIndex root, Flow &flow, std::vector<OutputQue
         message.pieces.push_back(std::move(entry.piece));
     }
     hosts_.send(flow.upstream, wire::OutputPieces::type, share(wire::encode(message)));
-    for (std::size_t i = 0; i < entries.size(); ++i)
-        flow.not_sure.push_back(
-            {entries[i].from, std::move(message.pieces[i]), entries[i].nowhere_else, std::move(entries[i].had)});
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        entries[i].piece = std::move(message.pieces[i]);
+        flow.not_sure.push_back(std::move(entries[i]));
+    }
 }
 
 // One that comes again had come by a host that has gone. Who sends it now hears of it when it is taken.

@@ -15,7 +15,7 @@ void OutputQueue::drop_oldest(std::uint64_t needed) {
     for (auto &entry : entries_) {
         wire::OutputPiece &piece = entry.piece;
         bool was_sent = piece.number != 0; // it may have been taken
-        if (entry.from == no_host && !was_sent && !piece.bytes.empty() && own_ + needed > limit) {
+        if (entry.takes_room() && !was_sent && !piece.bytes.empty() && own_ + needed > limit) {
             own_ -= cost(piece);
             dropped_ += piece.bytes.size();
             gone[stream_of(piece)] += piece.dropped + piece.bytes.size();
@@ -52,7 +52,7 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else, std::share
     if (!entries_.empty() && missing == missing_.end() && !had) {
         Entry &last = entries_.back();
         bool was_sent = last.piece.number != 0;
-        if (last.from == no_host && !was_sent && !last.had && last.nowhere_else == nowhere_else && !last.piece.end &&
+        if (last.takes_room() && !was_sent && !last.had && last.nowhere_else == nowhere_else && !last.piece.end &&
             !last.piece.failed && !piece.failed && stream_of(last.piece) == stream_of(piece) &&
             last.piece.bytes.size() + piece.bytes.size() <= longest_piece) {
             own_ += piece.bytes.size();
@@ -66,7 +66,19 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else, std::share
         missing_.erase(missing);
     }
     own_ += cost(piece);
-    entries_.push_back({no_host, std::move(piece), nowhere_else, std::move(had)});
+    Entry entry{.from = no_host, .piece = std::move(piece), .nowhere_else = nowhere_else, .had = std::move(had)};
+    entries_.push_back(std::move(entry));
+}
+
+void OutputQueue::add_kept(wire::OutputPiece piece) {
+    const Bytes bytes = std::exchange(piece.bytes, {});
+    for (std::size_t at = 0; at == 0 || at < bytes.size(); at += longest_piece) {
+        Entry entry{.from = no_host, .piece = piece, .is_kept = true};
+        entry.piece.bytes = bytes.substr(at, longest_piece);
+        entry.piece.end = piece.end && at + longest_piece >= bytes.size();
+        entry.piece.cut = piece.cut && at == 0;
+        entries_.push_back(std::move(entry));
+    }
 }
 
 std::vector<wire::OutputPiece> OutputQueue::take_own() {
@@ -102,7 +114,7 @@ bool OutputQueue::any_alone(const std::deque<Entry> &entries, Stream stream) {
 
 void OutputQueue::put_back(std::deque<Entry> entries) {
     for (; !entries.empty(); entries.pop_back()) {
-        if (entries.back().from == no_host)
+        if (entries.back().takes_room())
             own_ += cost(entries.back().piece);
         entries_.push_front(std::move(entries.back()));
     }
@@ -114,7 +126,7 @@ OutputQueue::Taken OutputQueue::take(std::uint32_t most) {
         Entry &entry = entries_.front();
         std::uint32_t of_this = cost(entry.piece);
         out.cost += of_this;
-        if (entry.from == no_host)
+        if (entry.takes_room())
             own_ -= of_this;
         out.entries.push_back(std::move(entry));
         entries_.pop_front();

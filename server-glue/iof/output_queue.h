@@ -22,9 +22,12 @@ class OutputQueue {
         HostIndex from = no_host; // the neighbour; no_host: this host
         wire::OutputPiece piece;
         bool nowhere_else = false; // this host's, and it has been given to nobody else
+        bool is_kept = false;      // as add_kept() says
         // Where it is nowhere else but in the queues for tools of several hosts, whose entries have this in common:
         // does one of them have it?
         std::shared_ptr<bool> had{};
+        // Does it take of the room for this host's output?
+        bool takes_room() const { return from == no_host && !is_kept; }
         bool is_alone() const { return nowhere_else && !(had && *had); }
     };
     // The piece of that stream and number, if it is there.
@@ -42,6 +45,9 @@ class OutputQueue {
     }
     // Of a process of this host. How many bytes were dropped, the next piece of the stream says.
     void add_own(wire::OutputPiece piece, bool nowhere_else, std::shared_ptr<bool> had = {});
+    // What a process of this host wrote before it was asked for, in pieces. It has its own bound (io.kept), and nobody
+    // has been too slow for it: it takes no room and is not dropped.
+    void add_kept(wire::OutputPiece piece);
     // From a neighbour.
     void add(HostIndex from, wire::OutputPiece piece) { entries_.push_back({from, std::move(piece)}); }
 
@@ -71,7 +77,7 @@ class OutputQueue {
         }
     }
     template <typename Of> void share(const Of &of, std::vector<wire::OutputPiece> &out) { share(entries_, of, out); }
-    // What this host's pieces cost that wait.
+    // What this host's pieces cost that wait, but for those of add_kept().
     std::uint64_t own() const { return own_; }
     struct Taken {
         std::vector<Entry> entries;

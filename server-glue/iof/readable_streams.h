@@ -1,7 +1,7 @@
 // Of which standard streams of a host's tasks there is something for tools: those in which this daemon stands between
-// task and RM (task_streams.h), or of which the RM has a copy (rm_output_copy.h). Files that the RM has opened for the tasks (srun
-// with --output=FILE%t), and where the daemon stands in between a terminal (--pty), are the tasks' own: of those a tool
-// gets nothing, and is told so.
+// task and RM (task_streams.h), or of which the RM has a copy (rm_output_copy.h). Files that the RM has opened for the
+// tasks (srun with --output=FILE%t), and where the daemon stands in between a terminal (--pty), are the tasks' own: of
+// those a tool gets nothing, and is told so.
 #pragma once
 
 #include "common/job/job_map.h"

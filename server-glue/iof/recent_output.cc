@@ -15,8 +15,8 @@ void RecentOutput::add(TimePoint now, std::string_view bytes) {
     } else {
         moments_.push_back({now, now, bytes.size()});
     }
-    if (bytes_.size() > 2 * most_bytes) // so that not each newcomer has all moved
-        forget(bytes_.size() - most_bytes);
+    if (bytes_.size() > 2 * most_bytes_) // so that not each newcomer has all moved
+        forget(bytes_.size() - most_bytes_);
     if (moments_.size() > most_moments)
         join([now](const Moment &one, const Moment &next) { return next.last - one.first <= (now - next.last) / 4; });
     if (moments_.size() > most_moments) // a clock that runs for years
@@ -40,19 +40,34 @@ template <typename Together> void RecentOutput::join(Together together) {
 void RecentOutput::forget(std::size_t bytes) {
     bytes_.erase(0, bytes);
     auto first = moments_.begin();
-    for (; first != moments_.end() && first->size <= bytes; ++first)
+    for (; first != moments_.end() && first->size <= bytes; ++first) {
         bytes -= first->size;
-    if (first != moments_.end())
+        forgotten_until_ = first->last;
+    }
+    if (first != moments_.end() && bytes > 0) {
         first->size -= bytes;
+        forgotten_until_ = first->last;
+    }
     moments_.erase(moments_.begin(), first);
 }
 
-std::string_view RecentOutput::last(TimePoint since) const {
-    std::size_t older = 0;
+RecentOutput::Left RecentOutput::left_out(TimePoint since) const {
+    Left left;
     for (auto each = moments_.begin(); each != moments_.end() && each->last < since; ++each)
-        older += each->size;
-    std::size_t too_many = bytes_.size() > most_bytes ? bytes_.size() - most_bytes : 0;
-    return std::string_view(bytes_).substr(std::max(older, too_many));
+        left.older += each->size;
+    left.too_many = bytes_.size() > most_bytes_ ? bytes_.size() - most_bytes_ : 0;
+    return left;
+}
+
+std::string_view RecentOutput::last(TimePoint since) const {
+    Left left = left_out(since);
+    return std::string_view(bytes_).substr(std::max(left.older, left.too_many));
+}
+
+bool RecentOutput::is_cut(TimePoint since) const {
+    Left left = left_out(since);
+    bool was_forgotten = forgotten_until_ != TimePoint::min() && forgotten_until_ >= since;
+    return left.too_many > left.older || (left.older == 0 && was_forgotten);
 }
 
 } // namespace pmixhost

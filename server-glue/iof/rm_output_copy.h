@@ -15,7 +15,8 @@ class RmOutputCopy {
     // `on_failure`: of these streams more would come, and cannot be had.
     using OnFailure = std::function<void(const std::vector<std::pair<Rank, std::uint8_t>> &)>;
     RmOutputCopy(StepContext &context, CopiedStreams::OnOutput on_output, OnFailure on_failure)
-        : context_(context), streams_(context.ranks_here(), std::move(on_output)), on_failure_(std::move(on_failure)) {}
+        : context_(context), streams_(context.ranks_here(), context.settings.io_kept, std::move(on_output)),
+          on_failure_(std::move(on_failure)) {}
 
     // Is there such a copy of the step's output (io.copy)? A spawned job has none: what its parent did not ask for
     // nobody gets.

@@ -3,6 +3,7 @@
 
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/pack.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/step/step_messages.h"
@@ -43,7 +44,7 @@ static OutputWish forwarded(std::uint8_t channels, const StepContext &context) {
 StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, ChildrenIo &children)
     : StepService(context.services), context_(context), tools_(tools), events_(events), children_(children),
       forwards_(context.step.parent ? context.step.parent->forwards : 0),
-      streams_(context.loop,
+      streams_(context.loop, context.settings.io_kept,
                {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
                 [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },
                 [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
@@ -304,22 +305,23 @@ void StepIof::pull(PullAsk ask) {
 // To tools that come late. What is forwarded has gone to the parent, so the flow, which is for that one, does not bring
 // it again. Of other hosts' processes only the ends are known here.
 void StepIof::give_what_was_forwarded() {
-    auto give = [this](Rank rank, std::uint8_t channel, Bytes bytes, bool end) {
-        context_.library->deliver_output({proc_of(context_.step.nspace, rank), channel, std::move(bytes), end},
-                                         [this](pmix_status_t) { queue_taken(0); });
+    auto give = [this](Rank rank, std::uint8_t channel, Bytes bytes, bool end, bool cut) {
+        PmixLibrary::OutputText text{proc_of(context_.step.nspace, rank), channel, std::move(bytes), end};
+        text.cut = cut;
+        context_.library->deliver_output(std::move(text), [this](pmix_status_t) { queue_taken(0); });
     };
     for (auto &piece : kept_output(wish_)) {
         // The last of it may be still to come this way.
         const std::uint64_t comes = output_.undelivered(piece.rank, piece.channel);
         piece.bytes.resize(piece.bytes.size() - std::min<std::uint64_t>(piece.bytes.size(), comes));
-        if (!piece.bytes.empty())
-            give(piece.rank, piece.channel, std::move(piece.bytes), false);
+        if (!piece.bytes.empty() || piece.cut)
+            give(piece.rank, piece.channel, std::move(piece.bytes), false, piece.cut != 0);
     }
     for (auto [rank, channel] : forward_ended_) {
         if (!wish_.pulled.has(rank, channel))
             continue;
         ended_here_.emplace(rank, channel);
-        give(rank, channel, {}, true);
+        give(rank, channel, {}, true, false);
     }
 }
 
@@ -329,7 +331,8 @@ void StepIof::tell_what_is_undated(Duration since) {
         return;
     const auto &ranks = wish_.pulled.whose().begin()->second;
     Rank any = ranks.empty() ? 0 : *ranks.begin();
-    PmixLibrary::OutputText text{proc_of(context_.step.nspace, any), wish_.pulled.channels(), {}, false, true};
+    PmixLibrary::OutputText text{proc_of(context_.step.nspace, any), wish_.pulled.channels(), {}, false};
+    text.undated = true;
     context_.library->deliver_output(std::move(text), [](pmix_status_t) {});
 }
 
@@ -337,6 +340,7 @@ void StepIof::end_pulls(const char *why) {
     pulls_ = 0;
     gate_->kept_is_gone = false;
     wish_ = {};
+    untold_.clear();
     want();
     context_.log.info("output of job {} is no longer pulled: {}", context_.step.job_id, why);
     context_.library->deliver_output({proc_of(nobody, 0), wire::stdout_channel, {}, true}, [](pmix_status_t) {});
@@ -362,9 +366,9 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
                 continue;
             auto kept = streams_.kept(rank, channel, since);
             if (auto copied = copy_.streams().kept(rank, channel, since))
-                kept = {copied->bytes, copied->end};
+                kept = {copied->bytes, copied->end, copied->cut};
             if (kept && (!kept->bytes.empty() || kept->end))
-                pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes)});
+                pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes), 0, 0, kept->cut});
         }
     }
     for (auto [rank, channel] : copy_.streams().cut_off()) {
@@ -397,6 +401,7 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
             piece.dropped += std::exchange(piece.bytes, {}).size();
         if (piece.dropped > 0) {
             missed_ += piece.dropped;
+            untold_[{piece.rank, piece.channel}] += piece.dropped;
             if (auto others = missed_lines_.admit(context_.now()))
                 context_.log.warning("tools here were too slow for the output of rank {}: {} bytes of job {} are "
                                      "missing so far (io.cache){}",
@@ -414,9 +419,12 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
         }
         if (piece.end)
             ended_here_.emplace(piece.rank, piece.channel);
-        context_.library->deliver_output(
-            {proc_of(context_.step.nspace, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0},
-            [this, of_this](pmix_status_t) { queue_taken(of_this); });
+        PmixLibrary::OutputText text{proc_of(context_.step.nspace, piece.rank), piece.channel, std::move(piece.bytes),
+                                     piece.end != 0};
+        text.cut = piece.cut != 0;
+        if (auto untold = untold_.extract({piece.rank, piece.channel}))
+            text.missing = untold.mapped();
+        context_.library->deliver_output(std::move(text), [this, of_this](pmix_status_t) { queue_taken(of_this); });
     }
     tell_failures(failed, context_.step.nspace);
 }

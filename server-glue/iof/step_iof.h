@@ -116,6 +116,8 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     std::size_t gone_ = 0;           // tools, when last looked at
     std::uint32_t queued_ = 0;       // of what was delivered, in cost: libpmix has queued it, and it is not yet told
     std::uint64_t missed_ = 0;       // bytes, by this host's tools
+    std::map<std::pair<Rank, std::uint8_t>, std::uint64_t>
+        untold_; // of these, that they have not been told of, by stream
     TimePoint look_at_tools_ = TimePoint::max();
     bool goes_on_ = false; // that is looked at soon
     ToolPace pace_;

@@ -56,7 +56,7 @@ void TaskStreams::add(Rank rank, TaskDescriptors descriptors) {
             continue;
         do_not_block(ends->rms);
         do_not_block(ends->ours);
-        Output &stream = task.outputs[channel];
+        Output &stream = task.outputs.try_emplace(channel, most_kept_).first->second;
         stream.rank = rank;
         stream.channel = channel;
         stream.rms = std::move(ends->rms);
@@ -161,7 +161,7 @@ std::optional<TaskStreams::Kept> TaskStreams::kept(Rank rank, std::uint8_t chann
     if (task == tasks_.end() || !task->second.outputs.contains(channel))
         return std::nullopt;
     const Output &stream = task->second.outputs.at(channel);
-    return Kept{stream.kept.last(since), stream.ended};
+    return Kept{stream.kept.last(since), stream.ended, stream.kept.is_cut(since)};
 }
 
 // --- input ------------------------------------------------------------------------------------------

@@ -46,14 +46,16 @@ class TaskStreams {
         // Of a stream that has ended: may give_back() still come?
         std::function<bool(Rank, std::uint8_t channel)> may_come_back;
     };
-    TaskStreams(EventLoop &loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
+    // `kept`: bytes of each stream, for who comes late.
+    TaskStreams(EventLoop &loop, std::size_t kept, Callbacks callbacks)
+        : loop_(loop), most_kept_(kept), callbacks_(std::move(callbacks)) {}
 
     void add(Rank rank, TaskDescriptors descriptors);
     bool has(Rank rank) const { return tasks_.contains(rank); }
-    // What the stream's task wrote last (RecentOutput::last()), and whether it has closed it.
+    // What the stream's task wrote last (RecentOutput::last()), whether it has closed it, and RecentOutput::is_cut().
     struct Kept {
         std::string_view bytes;
-        bool end;
+        bool end, cut;
     };
     std::optional<Kept> kept(Rank rank, std::uint8_t channel, TimePoint since = TimePoint::min()) const;
     // As InputPort::give().
@@ -74,9 +76,10 @@ class TaskStreams {
 
   private:
     struct Output {
+        explicit Output(std::size_t most_kept) : kept(most_kept) {}
         enum class Waits { for_nothing, for_task, for_rm, for_room };
-        Rank rank;
-        std::uint8_t channel;
+        Rank rank = 0;
+        std::uint8_t channel = 0;
         UniqueFd rms, ours;
         EventLoop::Handle watch;
         Waits waits = Waits::for_nothing;
@@ -112,6 +115,7 @@ class TaskStreams {
     void close_input(Input &input, pmix_status_t status);
 
     EventLoop &loop_;
+    const std::size_t most_kept_;
     Callbacks callbacks_;
     std::map<Rank, Task> tasks_;
     std::map<Rank, std::vector<Input::Piece>> early_; // for those that are not yet there; who pushes bounds them

@@ -554,6 +554,10 @@ void PmixLibrary::deliver_output(OutputText output, Done done) {
         delivery->info.add(PMIX_IOF_COMPLETE, true);
     if (delivery->text.undated)
         delivery->info.add(own_key::output_undated, true);
+    if (delivery->text.cut)
+        delivery->info.add(own_key::output_cut, true);
+    if (delivery->text.missing > 0)
+        delivery->info.add(own_key::output_missing, delivery->text.missing);
     auto on_queued = [](pmix_status_t status, void *data) {
         std::shared_ptr<Delivery> delivery(static_cast<Delivery *>(data));
         EventLoop &loop = delivery->waiting.loop;

@@ -127,8 +127,10 @@ class PmixLibrary {
         pmix_proc_t source;
         std::uint8_t channel; // of pmix_iof_channel_t
         Bytes bytes;
-        bool end;             // nothing follows
-        bool undated = false; // own_key::output_undated
+        bool end;                  // nothing follows
+        bool undated = false;      // own_key::output_undated
+        bool cut = false;          // own_key::output_cut
+        std::uint64_t missing = 0; // own_key::output_missing; 0: nothing
     };
     void deliver_output(OutputText output, Done done);
     // `done` comes when libpmix has handled what it has been told so far, answers among it, and had a turn to send it.

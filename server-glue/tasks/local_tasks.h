@@ -60,7 +60,7 @@ class LocalTasks {
         std::function<Result<void>(Rank, OutputCopy)> copy_output;
         // Empty: tasks keep their standard streams.
         TaskDoor::TakeStreams take_streams;
-        // Which of a task's streams the RM does not read (TaskDoor::Knock), before it has its environment. May be empty.
+        // Which of a task's streams the RM does not read (TaskDoor::Knock), before it has its environment. Or empty.
         std::function<void(Rank, std::uint8_t channels)> on_unread_streams;
     };
     // `stops`: where tasks stop for a debugger; outlives this object.

@@ -13,11 +13,12 @@ using namespace std::chrono_literals;
 static constexpr std::uint8_t out = wire::stdout_channel, err = wire::stderr_channel;
 static constexpr TimePoint t0{std::chrono::hours(1)};
 static constexpr Duration quiet = CopiedStreams::quiet;
+static constexpr std::size_t most_kept = 16u << 10;
 
 struct Copy {
     std::vector<Rank> ranks{4, 5};
     std::string said;
-    CopiedStreams streams{ranks, [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+    CopiedStreams streams{ranks, most_kept, [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
                               said +=
                                   fmt::format("{}{}:{}{};", rank, channel == out ? "o" : "e", bytes, end ? "$" : "");
                           }};
@@ -122,7 +123,7 @@ static void the_last_of_each_stream_is_kept(void **) {
     for (int i = 0; i < 100; ++i)
         copy.streams.take(t0, 4, out, std::string(1000, static_cast<char>('a' + i % 26)), false);
     auto kept = copy.streams.kept(4, out);
-    assert_int_equal(kept->bytes.size(), RecentOutput::most_bytes);
+    assert_int_equal(kept->bytes.size(), most_kept);
     assert_int_equal(kept->bytes.back(), 'a' + 99 % 26);
     assert_false(kept->end);
     copy.streams.take(t0, 4, out, "", true);

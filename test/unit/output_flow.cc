@@ -73,6 +73,27 @@ void what_was_kept_comes_first_and_once(void **) {
     }
 }
 
+// Nobody has been too slow for it, however little is held back.
+void what_was_kept_is_not_dropped(void **) {
+    IofWorld world(2);
+    constexpr std::uint64_t cache = 100'000;
+    const std::string kept = std::string(1'000'000, 'k') + "end ";
+    for (auto &host : world.hosts)
+        host->kept = kept;
+    OutputWish wish = all_output(cache);
+    wish.kept = true;
+    world.hosts[0]->output.pull(world.now, wish);
+    world.hosts[0]->reads = false;
+    world.run();
+    world.write(IofWorld::per_host, "late"); // what was kept waits before it
+    world.hosts[0]->reads = true;
+    world.run();
+    assert_true(world.read_at(0, 0) == kept);
+    assert_true(world.read_at(0, IofWorld::per_host) == kept + "late");
+    assert_int_equal(world.hosts[0]->missing[IofWorld::per_host], 0);
+    assert_int_equal(world.hosts[1]->output.dropped(), 0);
+}
+
 void each_channel_is_of_its_own_processes(void **) {
     OutputSelection some(wire::stdout_channel, {4, 2});
     some.add(wire::stderr_channel, {3});
@@ -489,6 +510,7 @@ int main() {
         cmocka_unit_test(output_comes_from_every_host),
         cmocka_unit_test(only_what_is_wanted_comes),
         cmocka_unit_test(what_was_kept_comes_first_and_once),
+        cmocka_unit_test(what_was_kept_is_not_dropped),
         cmocka_unit_test(each_channel_is_of_its_own_processes),
         cmocka_unit_test(a_failure_comes_to_who_pulls),
         cmocka_unit_test(a_lost_hosts_failure_comes_behind_its_last_words),

@@ -46,6 +46,18 @@ void with_labels_there_are_whole_lines(void **) {
     assert_string_equal(lines.end(3, out).c_str(), "");
 }
 
+void a_line_that_begins_in_its_middle_is_marked(void **) {
+    OutputLines lines(1, false);
+    lines.begin_cut(0, out);
+    assert_string_equal(lines.add(0, out, "alf\nwhole\n").c_str(), "0: ...alf\n0: whole\n");
+    lines.add(0, out, "begun");
+    lines.begin_cut(0, out); // what has begun stays as it is
+    assert_string_equal(lines.end(0, out).c_str(), "0: begun\n");
+    OutputLines plain(0, false);
+    plain.begin_cut(0, out);
+    assert_string_equal(plain.add(0, out, "alf\n").c_str(), "alf\n");
+}
+
 void a_line_without_an_end_is_shown_in_parts(void **) {
     OutputLines lines(1, false);
     std::string long_one(OutputLines::longest_line + 10, 'x');
@@ -127,6 +139,7 @@ int main() {
         cmocka_unit_test(without_labels_it_is_as_it_came),
         cmocka_unit_test(what_strangers_write_does_no_harm),
         cmocka_unit_test(with_labels_there_are_whole_lines),
+        cmocka_unit_test(a_line_that_begins_in_its_middle_is_marked),
         cmocka_unit_test(a_line_without_an_end_is_shown_in_parts),
         cmocka_unit_test(what_has_begun_is_bounded),
         cmocka_unit_test(a_server_that_goes_ends_all_lines),

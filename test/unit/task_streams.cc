@@ -27,6 +27,8 @@ struct Pipe {
     }
 };
 
+constexpr std::size_t most_kept = 16u << 10;
+
 struct Fixture {
     std::unique_ptr<EventLoop> loop = EventLoop::create([](const std::string &) { std::abort(); }).value();
     bool copied = true, redirected = false, room = true, untaken = false;
@@ -34,6 +36,7 @@ struct Fixture {
     int ends = 0;
     UniqueFd task_in, task_out, rm_in, rm_out; // the other ends of what the daemon has
     TaskStreams streams{*loop,
+                        most_kept,
                         {[this](Rank, std::uint8_t) { return copied; },
                          [this](Rank, std::uint8_t) { return redirected; },
                          [this](Rank of, std::uint8_t channel, std::string_view bytes, bool end) {
@@ -154,7 +157,7 @@ void what_was_kept_has_a_bound(void **) {
         });
     }
     auto kept = f.streams.kept(rank, wire::stdout_channel);
-    assert_true(kept && kept->bytes.size() == RecentOutput::most_bytes && kept->bytes.ends_with("ttt"));
+    assert_true(kept && kept->bytes.size() == most_kept && kept->bytes.ends_with("ttt"));
 }
 
 void input_comes_from_the_rm_and_from_who_pushes(void **) {

@@ -83,7 +83,7 @@ class Follower {
             if (pager_ && !is_told_to_end())
                 take_interrupt(); // it was the pager's
             if (was_interrupted() && !(leaving_ && has_deadline())) {
-                if (!options_.take_over || !listens_)
+                if (!listens_)
                     break;
                 leave();
             }
@@ -219,6 +219,20 @@ class Follower {
         case OutputFrame::Kind::undated:
             put(true, "pmixhost: what was written before somebody first followed this job has no times: all of it "
                       "that is kept is shown\n");
+            break;
+        case OutputFrame::Kind::cut:
+            lines_.begin_cut(frame.rank, frame.is_err);
+            if (!options_.since.empty() && !std::exchange(told_cut_, true))
+                put(true,
+                    "pmixhost: not all that was written in that time is kept: the end of it is shown (io.kept)\n");
+            break;
+        case OutputFrame::Kind::missing:
+            show(frame.is_err, lines_.end(frame.rank, frame.is_err));
+            lines_.begin_cut(frame.rank, frame.is_err);
+            put(true, fmt::format("pmixhost: {} bytes of the standard {} of rank {} are missing here: what was written "
+                                  "before was not taken in time (io.cache)\n",
+                                  frame.bytes, frame.is_err ? "error" : "output", frame.rank));
+            code_ = exit_some;
             break;
         case OutputFrame::Kind::left:
             over_ = true;
@@ -385,6 +399,7 @@ class Follower {
     std::chrono::steady_clock::time_point deadline_; // to listen, or to leave
     bool only_types_ = false, gave_ = false;         // there is no output to be had; there was some input
     bool listens_ = false, leaving_ = false, said_leave_ = false, over_ = false;
+    bool told_cut_ = false;
     int code_ = exit_ok;
 };
 

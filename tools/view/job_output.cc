@@ -51,15 +51,26 @@ void write_frame(const OutputFrame &frame) {
 
 void on_output(std::size_t, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *payload,
                pmix_info_t info[], std::size_t count) {
-    bool is_err = (channel & PMIX_FWD_STDERR_CHANNEL) != 0;
-    if (payload && payload->bytes && payload->size > 0)
-        write_frame({OutputFrame::Kind::bytes, is_err, source->rank, {payload->bytes, payload->size}});
+    bool is_err = (channel & PMIX_FWD_STDERR_CHANNEL) != 0, ends = false;
+    std::vector<OutputFrame> frames;
+    std::string missing;
     for (std::size_t i = 0; i < count; ++i) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_IOF_COMPLETE))
-            write_frame({OutputFrame::Kind::ended, is_err, source->rank, {}});
+            ends = true;
         else if (PMIX_CHECK_KEY(&info[i], own_key::output_undated))
-            write_frame({OutputFrame::Kind::undated, is_err, source->rank, {}});
+            frames.push_back({OutputFrame::Kind::undated, is_err, source->rank, {}});
+        else if (PMIX_CHECK_KEY(&info[i], own_key::output_cut))
+            frames.push_back({OutputFrame::Kind::cut, is_err, source->rank, {}});
+        else if (PMIX_CHECK_KEY(&info[i], own_key::output_missing) && info[i].value.type == PMIX_UINT64)
+            missing = std::to_string(info[i].value.data.uint64);
     }
+    if (!missing.empty())
+        frames.push_back({OutputFrame::Kind::missing, is_err, source->rank, missing});
+    if (payload && payload->bytes && payload->size > 0)
+        frames.push_back({OutputFrame::Kind::bytes, is_err, source->rank, {payload->bytes, payload->size}});
+    if (ends)
+        frames.push_back({OutputFrame::Kind::ended, is_err, source->rank, {}});
+    write_frames(frames);
 }
 
 void on_connection_lost(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info_t[], std::size_t,

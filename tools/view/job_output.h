@@ -32,6 +32,8 @@ struct OutputFrame {
         failed,       // what comes of this stream is not all, and nothing more comes (PMIX_ERR_IOF_FAILURE)
         nothing,      // there is no output to be had, but input may be given; why
         undated,      // what was written before has no times, and comes all the same; only with `since`
+        cut,          // what comes first of this stream is the end of what its process wrote: older is kept no more
+        missing,      // of this stream, here: so many bytes (a number as text), for this one was too slow
         left,         // what came before leave_message has been pushed, and nothing is pulled any more
         input_closed, // it is no longer taken; why
         error,        // why

@@ -51,6 +51,15 @@ std::string OutputLines::add(std::uint32_t rank, int channel, std::string_view b
     return out;
 }
 
+void OutputLines::begin_cut(std::uint32_t rank, int channel) {
+    constexpr std::string_view mark = "...";
+    std::string &begun = begun_[{rank, channel}];
+    if (width_ == 0 || !begun.empty())
+        return;
+    begun = mark;
+    begun_bytes_ += mark.size();
+}
+
 std::string OutputLines::end(std::uint32_t rank, int channel) {
     auto begun = begun_.find({rank, channel});
     if (begun == begun_.end())

@@ -24,6 +24,8 @@ class OutputLines {
 
     // What is to be shown now. `channel`: 1 is standard error.
     std::string add(std::uint32_t rank, int channel, std::string_view bytes);
+    // What comes next of the stream begins within a line, or may: its first line is marked so where there are labels.
+    void begin_cut(std::uint32_t rank, int channel);
     // The stream has ended: a last line without its newline gets one.
     std::string end(std::uint32_t rank, int channel);
     // So has everything: the lines that have begun on that channel.

@@ -15,6 +15,8 @@
  *        drop                   the last pull is over: "drop: STATUS"; "drop_waiting" is the same without a callback
  *        push RANKS TEXT        to their standard input, with a newline: "push: STATUS"
  *        feed RANKS BYTES       as many bytes, 64 KiB at a time: "feed: STATUS"
+ *        flood RANKS BYTES      the same without waiting for an answer, until one is refused: "flood: STATUS"
+ *        flooded                all have been answered: "flooded: BYTES" that were taken
  *        close RANKS            their standard input ends: "close: STATUS"
  *        typed RANKS            its library reads its standard input for them (PMIX_IOF_PUSH_STDIN): "typed: STATUS"
  *        stop FILE              the callback waits, as in a tool that does not read, until FILE exists
@@ -152,6 +154,43 @@ static pmix_status_t feed(const char *nspace, const char *ranks, long size) {
         size -= (long)piece;
     }
     return PMIX_SUCCESS;
+}
+
+static struct {
+    sem_t news;
+    unsigned under_way;
+    pmix_status_t refusal;
+    unsigned long long taken;
+} flood;
+
+static void on_flooded(pmix_status_t status, void *size) {
+    if (status == PMIX_SUCCESS)
+        __atomic_add_fetch(&flood.taken, (unsigned long long)(uintptr_t)size, __ATOMIC_SEQ_CST);
+    else
+        __atomic_store_n(&flood.refusal, status, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&flood.under_way, 1, __ATOMIC_SEQ_CST);
+    sem_post(&flood.news);
+}
+
+static pmix_status_t push_many(const char *nspace, const char *ranks, long size) {
+    static char block[64 << 10];
+    static pmix_byte_object_t object = {.bytes = block, .size = sizeof block}; /* libpmix may still read it */
+    memset(block, 'f', sizeof block);
+    size_t count;
+    pmix_proc_t *procs = processes_of(nspace, ranks, &count);
+    sem_init(&flood.news, 0, 0);
+    for (; size > 0; size -= (long)sizeof block) {
+        __atomic_add_fetch(&flood.under_way, 1, __ATOMIC_SEQ_CST);
+        void *bytes = (void *)(uintptr_t)sizeof block;
+        pmix_status_t rc = PMIx_IOF_push(procs, count, &object, NULL, 0, on_flooded, bytes);
+        if (rc == PMIX_OPERATION_SUCCEEDED)
+            on_flooded(PMIX_SUCCESS, bytes);
+        else if (rc != PMIX_SUCCESS)
+            on_flooded(rc, bytes);
+    }
+    while (__atomic_load_n(&flood.refusal, __ATOMIC_SEQ_CST) == PMIX_SUCCESS)
+        await(&flood.news, "a refusal");
+    return flood.refusal;
 }
 
 static void did(const char *what, pmix_status_t rc) {
@@ -352,6 +391,13 @@ int main(int argc, char **argv) {
         } else if (!strcmp(what, "feed") && word[1] && word[2]) {
             did(what, feed(nspace, word[1], atol(word[2])));
             word += 2;
+        } else if (!strcmp(what, "flood") && word[1] && word[2]) {
+            did(what, push_many(nspace, word[1], atol(word[2])));
+            word += 2;
+        } else if (!strcmp(what, "flooded")) {
+            while (__atomic_load_n(&flood.under_way, __ATOMIC_SEQ_CST) > 0)
+                await(&flood.news, "the answers");
+            say("flooded: %llu", __atomic_load_n(&flood.taken, __ATOMIC_SEQ_CST));
         } else if (!strcmp(what, "close") && word[1]) {
             did(what, push(nspace, *++word, NULL, 0));
         } else if (!strcmp(what, "typed") && word[1]) {

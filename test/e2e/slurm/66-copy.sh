@@ -169,7 +169,7 @@ make_file go
 ok "they get what is theirs" until_true 20 grep -q 'words 1 49' "$dir/of1"
 end
 
-start half -N2 -n2 -o "$test_dir/half/of%t" -e "$test_dir/half/err" "$task" write="$data/early" there await=go \
+start half -N2 -n2 -o "$test_dir/half/of%t" -e "$test_dir/half/written" "$task" write="$data/early" there await=go \
     write="$data/early" await=end </dev/null
 running 2
 is "nor by itself where the other one goes to srun" "$(tool "$h1" pull pulled all out | head -n 1)" \

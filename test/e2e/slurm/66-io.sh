@@ -383,6 +383,24 @@ over tool
 end
 is "the job with such a tool ends as ever" "$code" 0
 
+# Stopped in the middle, as by Ctrl-Z, and then killed.
+start halted -N2 -n2 "$task" there await=go much=15000000 wrote await=end </dev/null
+running 2
+follow tool "$h1" pull pulled all out bytes 2000000 hold "$dir/never"
+ok "a tool reads" has_said tool 'pull: PMIX_SUCCESS'
+before=$(largest_daemon "$h1" "$h2")
+make_file go
+ok "and is stopped" eval 'has_said tool got && on_host "$h1" pkill -STOP -x io_tool'
+ok "the job with it writes on" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
+ok "srun has all" until_true 30 srun_has 30000000
+on_host "$h1" pkill -KILL -x io_tool
+over tool 2>/dev/null
+most=$(largest_daemon "$h1" "$h2")
+ok "no daemon grew" eval '((before > 1000 && most < before + 16384))'
+end
+is "it ends as ever" "$code" 0
+as_soon "in time" "$plain_end"
+
 # a tool that never reads again
 start deaf -N4 -n4 "$task" there await=go much=3000000 await=end </dev/null
 running 4
@@ -442,6 +460,27 @@ sys.stdout.buffer.write((block * 46)[:3000000 // 65536 * 65536] + block[:3000000
 exec 9>&-
 end
 is "the other rank has none of it" "$(size_of "$dir/read.0")" 0
+
+exec 9<>"$test_dir/typed"
+start floods -N2 -n2 "$task" there await=go.%t read <"$test_dir/typed"
+running 2
+make_file go.0
+before=$(largest_daemon "$h1" "$h2")
+follow flood "$h1" flood 1 48000000 make "$dir/refused" hold "$dir/leave" flooded
+ok "who pushes to a process that does not read is refused in the end" has_said flood 'flood: PMIX_ERR_OUT_OF_RESOURCE'
+is "whoever pushes to another one is not" "$(tool "$h2" push 0 words | head -n 1)" "push: PMIX_SUCCESS"
+ok "who has it" until_true 20 has 0 words
+most=$(largest_daemon "$h1" "$h2")
+diag "the largest daemon had $most KiB, $before before"
+ok "no daemon holds what is pushed" eval '((before > 1000 && most < before + 24576))'
+make_file go.1
+make_file leave
+ok "what was taken is told when the process reads" has_said flood 'flooded: [1-9]'
+over flood
+taken=$(sed -n 's/^flooded: //p' "$dir/flood.said")
+exec 9>&-
+end
+is "and that it has got" "$(size_of "$dir/read.1")" "$taken"
 
 start nothing -N2 -n2 "$task" there await=end </dev/null
 running 2

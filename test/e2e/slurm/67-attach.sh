@@ -32,6 +32,9 @@ pulls() { (($(grep -c 'is pulled' "$log") >= $1)); } # COUNT
 rm -f "$test_dir"/go*
 start -N2 -n4 sh -c "echo early \$SLURM_PROCID; $(waits_for go_fresh); echo fresh \$SLURM_PROCID; $(waits_for go_on)
     echo more \$SLURM_PROCID; $(waits_for go); echo line \$SLURM_PROCID; echo error \$SLURM_PROCID >&2; printf last"
+# Another tool that stays, and pulls nothing.
+at_host "$pmixhost" events "$job" >/dev/null 2>&1 9>&- &
+bystander=$!
 # Each that comes when the one before has gone has it.
 for reader in first second third; do
     at_host "$pmixhost" output -r 1 --stdout "$job" >"$test_dir/reader.$reader" 2>&1 9>&- &
@@ -41,6 +44,8 @@ for reader in first second third; do
     on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
     wait "$reads"
 done
+on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost events"
+wait "$bystander"
 # In the background, the terminal is not the command's to change: it would be stopped.
 screen=$(at_host script -qec "sh -mc 'timeout --foreground 10 $pmixhost output -r 1 --stdout $job & wait; echo waited'" /dev/null \
     2>&1 </dev/null 9>&- | tr -d '\r')
@@ -177,6 +182,37 @@ touch "$test_dir/go_later"
 wait "$later"
 is "and ends with the job" "$?" 0
 is "for so long" "$(at_host "$pmixhost" output --wait 1 999999 >/dev/null 2>&1; echo $?)" 1
+
+# What is not all is no whole to whoever reads it.
+configure_logged '[io]' 'capture = "on"' 'kept = 2000'
+rm -f "$test_dir"/go*
+start -N1 -n1 sh -c "seq -f 'line %06.0f' 1000; : >$test_dir/go_wrote; $(waits_for go); yes | head -c 8000000; echo the last one; $(waits_for go_on)"
+until_true 20 eval '[[ -e $test_dir/go_wrote ]]'
+for since in "" "--since 5m"; do
+    # shellcheck disable=SC2086 # two words
+    at_host "$pmixhost" output -l $since "$job" >"$test_dir/cut" 2>&1 9>&- &
+    reads=$!
+    ok "$since: of what was written before the end is there" until_true 20 said cut '^0: line 001000$'
+    on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
+    wait "$reads"
+    like "$since: a line of which the begin is missing says so" "$(grep ^0: "$test_dir/cut" | head -n 1)" '^0: \.\.\.'
+    is "$since: whoever asked for a time hears that there was more" "$(grep -c 'not all that was written in that time is kept' "$test_dir/cut")" \
+        "$([[ -n $since ]] && echo 1 || echo 0)"
+done
+mkfifo "$test_dir/slow"
+(code=0; at_host "$pmixhost" output -l --since 0 "$job" >"$test_dir/slow" 2>"$test_dir/missing" 9>&- || code=$?; echo "$code" >"$test_dir/code") &
+reads=$!
+exec 7<"$test_dir/slow"
+until_true 20 pulls 3
+touch "$test_dir/go"
+ok "a reader that stops holds up no job" until_true 60 said out '^the last one'
+cat <&7 >"$test_dir/read" &
+touch "$test_dir/go_on"
+end
+wait "$reads"
+exec 7<&-
+like "it says what it misses" "$(cat "$test_dir/missing")" '^pmixhost: [0-9]+ bytes of the standard output of rank 0 are missing here'
+is "and so does its exit code" "$(cat "$test_dir/code")" 3
 
 # A job whose streams are Slurm's own is seen in a copy; its input is srun's.
 configure_logged

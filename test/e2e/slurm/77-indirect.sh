@@ -71,6 +71,12 @@ is "they are in their own namespace alone" "$(grep '^PMIX_NAMESPACE=' <<<"$outpu
 is "no variable of the debugger's comes to the tasks" \
     "$(grep -E '^(PMIX_LAUNCHER|PMIX_KEEPALIVE|PMIXHOST_INDIRECT|PMIXHOST_DEBUG_STOP|PMIX_SERVER_NSPACE)' <<<"$output")" ""
 
+rm -f "$test_dir"/ran.*
+debugs stop=exec only=0 -- srun -K "$mpi" -N2 -n2 sh -c ': >ran.$SLURM_PROCID; exit 3'
+is "one rank is let go alone, and ends the job" "$(story)" \
+    "launcher ready stops at exec runs table 2 processes on 2 hosts end 3 of 0 launcher gone"
+is "while the other one stands" "$(cd "$test_dir" && echo ran.*)" ran.0
+
 debugs stop=no push=words -- srun "$mpi" -N1 -n1 sh -c 'while read -r word; do echo "read $word"; done'
 ok "one that does not stop" well
 is "the launcher's input is the debugger's" "$(grep '^read' <<<"$output")" "read words"
