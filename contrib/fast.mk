@@ -75,7 +75,7 @@ jumbo/common-transport.cc: common/local.mk contrib/fast.mk
 jumbo/common-rest.cc: common/local.mk common/config.mk contrib/fast.mk
 	$(jumbo) $(filter-out $(common_config) $(common_transport),$(common_libcommon_files))
 
-glue_daemon = server-glue/daemon/%.cc server-glue/evidence/%.cc
+glue_daemon = server-glue/daemon/%.cc server-glue/desk/%.cc server-glue/evidence/%.cc
 glue_upcalls = server-glue/%_upcall.cc server-glue/%_upcalls.cc
 glue_library = server-glue/library/%.cc server-glue/guard/%.cc
 glue_spawn = server-glue/spawn/%.cc server-glue/tasks/%.cc server-glue/rm/%.cc
@@ -123,7 +123,7 @@ jumbo/local.cc: plugins/localhost.mk
 	$(jumbo) $(plugins_local_liblocal_files)
 # What calls functions of the Slurm program that loads the shim; tests are linked with the rest alone.
 slurm_calls = $(addprefix plugins/slurm/shim/,hook_env.cc prefork.cc task_hook.cc)
-slurm_error_calls = plugins/slurm/shim/prelaunch.cc
+slurm_error_calls = $(addprefix plugins/slurm/shim/,prelaunch.cc srun_roles.cc starting_tool.cc)
 jumbo/slurm-shim.cc: contrib/fast.mk plugins/slurm.mk plugins/kit.mk
 	$(jumbo) $(filter-out $(slurm_calls) $(slurm_error_calls),$(plugins_slurm_libshim_files))
 jumbo/slurm-shim-calls.cc: plugins/slurm.mk contrib/fast.mk

@@ -53,6 +53,7 @@ server_glue_libglue_files = \
 	server-glue/debug/job_end.cc \
 	server-glue/debug/release.h server-glue/debug/release.cc \
 	server-glue/debug/standing.h server-glue/debug/standing.cc \
+	server-glue/debug/standing_note.h server-glue/debug/standing_note.cc \
 	server-glue/debug/step_debug.h server-glue/debug/step_debug.cc \
 	server-glue/evidence/evidence.h server-glue/evidence/evidence.cc \
 	server-glue/evidence/own_evidence.h server-glue/evidence/own_evidence.cc \
@@ -107,6 +108,7 @@ server_glue_libglue_files = \
 	server-glue/library/pmix_library.h \
 	server-glue/library/pmix_library.cc server-glue/library/replies.h server-glue/library/upcall_handlers.h \
 	server-glue/library/member_data.h server-glue/library/member_data.cc \
+	server-glue/library/pack.h server-glue/library/pack.cc \
 	server-glue/library/unmended_faults.h server-glue/library/unmended_faults.cc \
 	server-glue/library/upcall_tools.h server-glue/library/upcalls.h server-glue/library/upcalls.cc \
 	server-glue/log/log_ask.h server-glue/log/log_upcall.cc \
@@ -172,12 +174,12 @@ server_glue_libglue_files = \
 	server-glue/tool_access/relay.h server-glue/tool_access/relay.cc server-glue/tool_access/step_desks.h \
 	server-glue/tool_access/step_desks.cc server-glue/tool_access/tool_origins.h \
 	server-glue/tool_access/tool_origins.cc \
-	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
-	server-glue/daemon/desk_visits.h server-glue/daemon/desk_visits.cc \
-	server-glue/daemon/desk_lobbies.h server-glue/daemon/desk_lobbies.cc \
-	server-glue/daemon/desk_runs.h server-glue/daemon/desk_runs.cc \
-	server-glue/daemon/gate_desk.h server-glue/daemon/gate_desk.cc \
-	server-glue/daemon/remote_tools.h server-glue/daemon/remote_tools.cc \
+	server-glue/desk/desk_server.h server-glue/desk/desk_server.cc \
+	server-glue/desk/desk_visits.h server-glue/desk/desk_visits.cc \
+	server-glue/desk/desk_lobbies.h server-glue/desk/desk_lobbies.cc \
+	server-glue/desk/desk_runs.h server-glue/desk/desk_runs.cc \
+	server-glue/desk/gate_desk.h server-glue/desk/gate_desk.cc \
+	server-glue/desk/remote_tools.h server-glue/desk/remote_tools.cc \
 	server-glue/daemon/store_directory.h server-glue/daemon/store_directory.cc \
 	server-glue/gate/desk_channel.h server-glue/gate/desk_channel.cc \
 	server-glue/gate/tool_gate.h server-glue/gate/tool_gate.cc \

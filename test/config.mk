@@ -1,6 +1,6 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
-	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/recent_lines test/unit/reach_plan test/unit/stacks test/unit/read_stacks test/unit/debug_talk \
+	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/local_backend test/unit/job_ends test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/recent_lines test/unit/reach_plan test/unit/stacks test/unit/read_stacks test/unit/debug_talk test/unit/host_debug \
 	test/unit/dap_session \
 	test/unit/launcher_file
 check_PROGRAMS += $(config_tests)
@@ -30,6 +30,12 @@ test_unit_local_output_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 test_unit_local_start_SOURCES = test/unit/local_start.cc
 test_unit_local_start_CPPFLAGS = $(config_test_cppflags)
 test_unit_local_start_LDADD = plugins/local/liblocal.la $(CMOCKA_LIBS)
+test_unit_local_backend_SOURCES = test/unit/local_backend.cc plugins/local/backend.cc
+test_unit_local_backend_CPPFLAGS = $(config_test_cppflags)
+test_unit_local_backend_LDADD = plugins/local/liblocal.la $(CMOCKA_LIBS)
+test_unit_job_ends_SOURCES = test/unit/job_ends.cc
+test_unit_job_ends_CPPFLAGS = $(config_test_cppflags)
+test_unit_job_ends_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 # Runs tools/pmixhost with the daemon and the backend of this build.
 test_unit_local_run_SOURCES = test/unit/local_run.cc
 test_unit_local_run_CPPFLAGS = $(config_test_cppflags)
@@ -62,6 +68,9 @@ test_unit_stacks_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 test_unit_debug_talk_SOURCES = test/unit/debug_talk.cc
 test_unit_debug_talk_CPPFLAGS = $(config_test_cppflags) $(LIBEDIT_CFLAGS)
 test_unit_debug_talk_LDADD = tools/libtools.la $(CMOCKA_LIBS)
+test_unit_host_debug_SOURCES = test/unit/host_debug.cc
+test_unit_host_debug_CPPFLAGS = $(config_test_cppflags)
+test_unit_host_debug_LDADD = tools/libtools.la $(CMOCKA_LIBS)
 test_unit_dap_session_SOURCES = test/unit/dap_session.cc
 test_unit_dap_session_CPPFLAGS = $(config_test_cppflags)
 test_unit_dap_session_LDADD = tools/libtools.la $(CMOCKA_LIBS)

@@ -15,12 +15,12 @@ include test/e2e.mk
 include test/fuzz.mk
 include test/fault.mk
 
-GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/munge_authenticator test/unit/frame_tags test/unit/modex test/unit/data_store \
+GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/link test/unit/mesh test/unit/munge_authenticator test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_texts test/unit/task_watch \
-	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning test/unit/session_watch \
+	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/rank_set test/unit/debug_stops test/unit/step_debug test/unit/time_warning test/unit/session_watch \
 	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving test/unit/lost_jobs \
 	test/unit/wire_document
-GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons
+GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons test/unit/pack
 GLUE_TESTS += test/unit/secret_box
 GLUE_TESTS += test/unit/indirect_launch test/unit/iof_deregistration test/unit/library_version test/unit/unmended_faults test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/session_relay test/unit/session_publish test/unit/publish_service test/unit/shared_fate test/unit/rendezvous_files test/unit/tool_names
@@ -154,6 +154,9 @@ test_unit_munge_authenticator_SOURCES = test/unit/munge_authenticator.cc
 test_unit_munge_authenticator_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_munge_authenticator_LDADD = $(GLUE_TEST_LDADD)
 test_unit_munge_authenticator_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+test_unit_link_SOURCES = test/unit/link.cc
+test_unit_link_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_link_LDADD = $(GLUE_TEST_LDADD)
 test_unit_mesh_SOURCES = test/unit/mesh.cc
 test_unit_mesh_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)
@@ -269,9 +272,15 @@ test_unit_time_warning_LDADD = $(GLUE_TEST_LDADD)
 test_unit_debug_stops_SOURCES = test/unit/debug_stops.cc
 test_unit_debug_stops_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_debug_stops_LDADD = $(GLUE_TEST_LDADD)
+test_unit_step_debug_SOURCES = test/unit/step_debug.cc
+test_unit_step_debug_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_step_debug_LDADD = $(GLUE_TEST_LDADD)
 test_unit_job_tables_SOURCES = test/unit/job_tables.cc
 test_unit_job_tables_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_job_tables_LDADD = $(GLUE_TEST_LDADD)
+test_unit_pack_SOURCES = test/unit/pack.cc
+test_unit_pack_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_pack_LDADD = $(GLUE_TEST_LDADD)
 test_unit_host_events_SOURCES = test/unit/host_events.cc
 test_unit_host_events_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_host_events_LDADD = $(GLUE_TEST_LDADD)
@@ -287,6 +296,9 @@ test_unit_debugger_daemons_LDADD = $(GLUE_TEST_LDADD)
 test_unit_rank_runs_SOURCES = test/unit/rank_runs.cc
 test_unit_rank_runs_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_rank_runs_LDADD = $(GLUE_TEST_LDADD)
+test_unit_rank_set_SOURCES = test/unit/rank_set.cc
+test_unit_rank_set_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_rank_set_LDADD = $(GLUE_TEST_LDADD)
 test_unit_rank_ranges_SOURCES = test/unit/rank_ranges.cc
 test_unit_rank_ranges_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_rank_ranges_LDADD = $(GLUE_TEST_LDADD)
