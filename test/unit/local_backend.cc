@@ -361,8 +361,8 @@ void test_who_does_not_end_holds_up_no_other(void **) {
     int begun[2];
     assert_int_equal(::pipe(begun), 0);
     // Each of them is this process's child only when the one before has ended.
-    std::string script =
-        fmt::format("sh -c 'sh -c \"echo >&{}; exec sleep 1000\" & exec sleep 1000' & exec sleep 1000", begun[1]);
+    std::string script = fmt::format(
+        "sh -c 'sh -c \"echo >/proc/self/fd/{}; exec sleep 1000\" & exec sleep 1000' & exec sleep 1000", begun[1]);
     start_child(script.c_str());
     UniqueFd reader(begun[0]), writer(begun[1]);
     char byte;
