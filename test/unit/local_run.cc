@@ -64,7 +64,17 @@ class Run {
         posix_spawn_file_actions_adddup2(&files, in[0], 0);
         posix_spawn_file_actions_adddup2(&files, out[1], 1);
         posix_spawn_file_actions_adddup2(&files, err[1], 2);
-        assert_int_equal(::posix_spawn(&pid_, pmixhost_program, &files, nullptr, argv.data(), environ), 0);
+        // Whoever runs this in the background has the shell ignore SIGINT, and a run would, too.
+        posix_spawnattr_t defaults;
+        posix_spawnattr_init(&defaults);
+        sigset_t heard;
+        sigemptyset(&heard);
+        sigaddset(&heard, SIGINT);
+        sigaddset(&heard, SIGQUIT);
+        posix_spawnattr_setsigdefault(&defaults, &heard);
+        posix_spawnattr_setflags(&defaults, POSIX_SPAWN_SETSIGDEF);
+        assert_int_equal(::posix_spawn(&pid_, pmixhost_program, &files, &defaults, argv.data(), environ), 0);
+        posix_spawnattr_destroy(&defaults);
         posix_spawn_file_actions_destroy(&files);
         ::close(in[0]);
         ::close(out[1]);
