@@ -18,7 +18,7 @@ StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::
       time_warning_(*this, context.settings.events_time_warning) {}
 
 void StepAllocations::take_asks(UpcallHandlers &handlers) {
-    handlers.on<AllocationAsk>([this](AllocationAsk ask) { request(std::move(ask)); });
+    handlers.on<AllocationAsk>(policy::Action::control, [this](AllocationAsk ask) { request(std::move(ask)); });
 }
 
 void StepAllocations::on_library() {

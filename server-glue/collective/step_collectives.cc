@@ -17,7 +17,7 @@ StepCollectives::StepCollectives(StepContext &context, CrossJobs &jobs, HandingO
 
 void StepCollectives::take_asks(UpcallHandlers &handlers) {
     handlers.shared<CollectiveLimits>()->bytes = context_.settings.fence_max_bytes;
-    handlers.on<FenceAsk>([this](FenceAsk ask) { fence(std::move(ask)); });
+    handlers.on_unjudged<FenceAsk>([this](FenceAsk ask) { fence(std::move(ask)); });
 }
 
 void StepCollectives::take_messages(StepMessages &messages) {

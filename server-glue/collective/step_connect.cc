@@ -17,7 +17,7 @@ static constexpr auto head_start = std::chrono::milliseconds(250);
 static constexpr auto most_head_start = std::chrono::milliseconds(2000);
 
 void StepConnect::take_asks(UpcallHandlers &handlers) {
-    handlers.on<ConnectAsk>([this](ConnectAsk ask) { connect(std::move(ask)); });
+    handlers.on_unjudged<ConnectAsk>([this](ConnectAsk ask) { connect(std::move(ask)); });
 }
 
 std::chrono::milliseconds StepConnect::before_the_library(std::chrono::seconds timeout) {

@@ -16,7 +16,7 @@
 namespace pmixhost {
 
 void StepAbort::take_asks(UpcallHandlers &handlers) {
-    handlers.on<AbortAsk>([this](AbortAsk ask) { abort(std::move(ask)); });
+    handlers.on<AbortAsk>(policy::Action::control, [this](AbortAsk ask) { abort(std::move(ask)); });
 }
 
 void StepAbort::take_messages(StepMessages &messages) {

@@ -30,7 +30,7 @@ StepEvents::StepEvents(StepContext &context, std::function<bool()> any_cross_job
 void StepEvents::take_asks(UpcallHandlers &handlers) {
     gate_ = handlers.shared<EventGate>();
     gate_->server_nspace = context_.step.server_nspace();
-    handlers.on<NotifyAsk>([this](NotifyAsk ask) { notify(std::move(ask)); });
+    handlers.on_unjudged<NotifyAsk>([this](NotifyAsk ask) { notify(std::move(ask)); });
 }
 
 void StepEvents::take_messages(StepMessages &messages) {

@@ -32,7 +32,7 @@ StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &j
 }
 
 void StepGroups::take_asks(UpcallHandlers &handlers) {
-    handlers.on<GroupAsk>([this](GroupAsk ask) { group(std::move(ask)); });
+    handlers.on_unjudged<GroupAsk>([this](GroupAsk ask) { group(std::move(ask)); });
 }
 
 void StepGroups::group(GroupAsk request) {

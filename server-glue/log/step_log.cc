@@ -21,7 +21,7 @@ static constexpr auto syslog_patience = std::chrono::seconds(10);
 static constexpr std::size_t max_syslog_lines = 64; // that wait
 
 void StepLog::take_asks(UpcallHandlers &handlers) {
-    handlers.on<LogAsk>([this](LogAsk ask) { log(std::move(ask)); });
+    handlers.on<LogAsk>(policy::Action::control, [this](LogAsk ask) { log(std::move(ask)); });
 }
 
 void StepLog::log(LogAsk request) {

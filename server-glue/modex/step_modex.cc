@@ -17,7 +17,7 @@ StepModex::StepModex(StepContext &context, CrossJobs &jobs, HandingOver &handing
       modex_(context, *this, context.self()) {}
 
 void StepModex::take_asks(UpcallHandlers &handlers) {
-    handlers.on<ModexAsk>([this](ModexAsk ask) { get(std::move(ask)); });
+    handlers.on_unjudged<ModexAsk>([this](ModexAsk ask) { get(std::move(ask)); });
 }
 
 void StepModex::take_messages(StepMessages &messages) {

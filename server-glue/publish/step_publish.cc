@@ -20,9 +20,12 @@ void StepPublish::take_asks(UpcallHandlers &handlers) {
     handlers.shared<PublishLimits>()->bytes = context_.settings.publish_max_bytes;
     if (!context_.backend.roles())
         return;
-    handlers.on<PublishAsk>([this](PublishAsk ask) { publish_.publish(context_.now(), std::move(ask)); });
-    handlers.on<LookupAsk>([this](LookupAsk ask) { publish_.lookup(context_.now(), std::move(ask)); });
-    handlers.on<UnpublishAsk>([this](UnpublishAsk ask) { publish_.unpublish(context_.now(), std::move(ask)); });
+    handlers.on<PublishAsk>(policy::Action::control,
+                            [this](PublishAsk ask) { publish_.publish(context_.now(), std::move(ask)); });
+    handlers.on<LookupAsk>(policy::Action::observe,
+                           [this](LookupAsk ask) { publish_.lookup(context_.now(), std::move(ask)); });
+    handlers.on<UnpublishAsk>(policy::Action::control,
+                              [this](UnpublishAsk ask) { publish_.unpublish(context_.now(), std::move(ask)); });
 }
 
 void StepPublish::take_messages(StepMessages &messages) {

@@ -26,7 +26,7 @@ StepQueries::StepQueries(StepContext &context, const ProcessSets &sets, const Gr
       rights_(context.loop, context.log, context.settings) {}
 
 void StepQueries::take_asks(UpcallHandlers &handlers) {
-    handlers.on<QueryAsk>([this](QueryAsk ask) { queries_.query(context_.now(), std::move(ask)); });
+    handlers.on_unjudged<QueryAsk>([this](QueryAsk ask) { queries_.query(context_.now(), std::move(ask)); });
 }
 
 void StepQueries::take_messages(StepMessages &messages) {

@@ -6,9 +6,11 @@
 
 namespace pmixhost {
 
+// Whoever has a credential is the job's user where it counts, as is a program that one may start here; to check one
+// says no more than who has made it.
 void CredentialService::take_asks(UpcallHandlers &handlers) {
-    handlers.on<CredentialAsk>([this](CredentialAsk ask) { get(std::move(ask)); });
-    handlers.on<ValidationAsk>([this](ValidationAsk ask) { validate(std::move(ask)); });
+    handlers.on<CredentialAsk>(policy::Action::spawn, [this](CredentialAsk ask) { get(std::move(ask)); });
+    handlers.on<ValidationAsk>(policy::Action::observe, [this](ValidationAsk ask) { validate(std::move(ask)); });
 }
 
 Worker &CredentialService::worker() {

@@ -4,17 +4,9 @@
 #include "common/rendezvous/rendezvous_files.h"
 #include "common/rendezvous/tool_offer.h"
 #include "common/text/printable.h"
-#include "server-glue/allocation/allocation_ask.h"
-#include "server-glue/control/abort_ask.h"
-#include "server-glue/control/job_control_ask.h"
-#include "server-glue/iof/iof_ask.h"
 #include "server-glue/library/library_version.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
-#include "server-glue/log/log_ask.h"
-#include "server-glue/publish/publish_asks.h"
-#include "server-glue/security/credential_asks.h"
-#include "server-glue/spawn/spawn_ask.h"
 
 #include <algorithm>
 #include <climits>
@@ -31,29 +23,8 @@ StepTools::StepTools(StepContext &context)
       origins_(!library_mixes_names_of_tools()), names_(context.step.nspace, context.self()) {}
 
 void StepTools::take_asks(UpcallHandlers &handlers) {
-    handlers.on<ToolConnectedAsk>([this](ToolConnectedAsk ask) { connected(std::move(ask)); });
-    handlers.set_gate([this](std::type_index ask, const Process &caller) { return judge(ask, caller); });
-}
-
-// Of requests that name their caller; what is not here is for processes of the job alone. Those that name none
-// (queries, fences, connects, groups, pulls) do not come this way, and who notifies is judged with the event
-// (StepEvents). Whoever has a credential is the job's user where it counts, as is a program that one may start here;
-// to check one says no more than who has made it.
-pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
-    if (!is_tool(caller))
-        return PMIX_SUCCESS;
-    static const std::pair<std::type_index, policy::Action> of_tools[] = {
-        {typeid(LookupAsk), policy::Action::observe},     {typeid(JobControlAsk), policy::Action::control},
-        {typeid(AbortAsk), policy::Action::control},      {typeid(LogAsk), policy::Action::control},
-        {typeid(AllocationAsk), policy::Action::control}, {typeid(SpawnAsk), policy::Action::spawn},
-        {typeid(PushAsk), policy::Action::input},         {typeid(PublishAsk), policy::Action::control},
-        {typeid(UnpublishAsk), policy::Action::control},  {typeid(CredentialAsk), policy::Action::spawn},
-        {typeid(ValidationAsk), policy::Action::observe}};
-    for (const auto &[type, action] : of_tools) {
-        if (type == ask)
-            return may(caller, action) ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    }
-    return PMIX_ERR_NOT_SUPPORTED;
+    handlers.on_unjudged<ToolConnectedAsk>([this](ToolConnectedAsk ask) { connected(std::move(ask)); });
+    handlers.set_gate([this](const Process &caller, policy::Action needs) { return may(caller, needs); });
 }
 
 std::optional<Result<void>> StepTools::may_come(const ToolVisitor &visitor) {

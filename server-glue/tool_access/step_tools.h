@@ -16,7 +16,6 @@
 #include <list>
 #include <set>
 #include <string>
-#include <typeindex>
 
 namespace pmixhost {
 
@@ -69,7 +68,6 @@ class StepTools final : public StepService {
   private:
     void connected(ToolConnectedAsk ask);
     void offer_to_launcher(const RendezvousServer &server);
-    pmix_status_t judge(std::type_index ask, const Process &caller);
 
     bool is_here(const std::string &nspace) const;
     bool name_is_free(const std::string &nspace);

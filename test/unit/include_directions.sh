@@ -90,13 +90,12 @@ status=$?
 result $status 4 "common, server-glue and tools name no resource manager"
 [ $status = 0 ] || echo "$named" | sed 's/^/# /'
 
-# A request of a process (..._ask.h) is plain data, which anybody may have. In DIRECTORY, pairs as tsort tells them.
+# In DIRECTORY, pairs as tsort tells them.
 loops_in() { # DIRECTORY
 	(
 		cd "$1" || exit
 		# shellcheck disable=SC2069 # what it complains of alone
 		look -rE '^#include "(common|server-glue|plugins|tools)/' common server-glue plugins tools |
-			grep -vE '_asks?\.h"$' |
 			sed -nE 's|^(.*)/[^/:]*:#include "([^"]*)/[^/"]*".*|\1 \2|p' | sort -u | tsort 2>&1 >/dev/null
 	)
 }

@@ -192,8 +192,8 @@ void who_only_looks_gets_no_credential(void **) {
         StepTools tools(context);
         UpcallHandlers handlers;
         tools.take_asks(handlers);
-        handlers.on<CredentialAsk>([](CredentialAsk ask) { ask.reply(PMIX_SUCCESS, "made"); });
-        handlers.on<ValidationAsk>([](ValidationAsk ask) { ask.reply(PMIX_SUCCESS, {}); });
+        handlers.on<CredentialAsk>(policy::Action::spawn, [](CredentialAsk ask) { ask.reply(PMIX_SUCCESS, "made"); });
+        handlers.on<ValidationAsk>(policy::Action::observe, [](ValidationAsk ask) { ask.reply(PMIX_SUCCESS, {}); });
         auto get = [&](const char *nspace) {
             pmix_status_t out = PMIX_ERROR;
             handlers.hand_on(CredentialAsk{{nspace, 0},

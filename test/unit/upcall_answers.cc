@@ -443,7 +443,7 @@ void what_comes_with_a_credential_stays(void **) {
     assert_string_equal(request.info->value.data.string, "munge");
 }
 
-// Or tools would have them without being asked for their rights (StepTools::judge).
+// Or tools would have them without being asked for their rights (UpcallHandlers::on).
 void who_asks_for_a_credential_is_named(void **) {
     UpcallFixture f;
     std::vector<std::string> callers;

@@ -11,6 +11,7 @@
 #include "server-glue/events/notify_ask.h"
 #include "server-glue/groups/group_ask.h"
 #include "server-glue/iof/iof_ask.h"
+#include "server-glue/iof/pull_gate.h"
 #include "server-glue/library/upcalls.h"
 #include "server-glue/log/log_ask.h"
 #include "server-glue/modex/modex_ask.h"
@@ -46,6 +47,14 @@ struct ProgressThread {
 };
 inline ProgressThread progress_thread;
 
+// Without a gate, for which alone it counts what the request needs.
+template <typename Ask, typename Take> void take_one(UpcallHandlers &handlers, Take take) {
+    if constexpr (NamesCaller<Ask>)
+        handlers.on<Ask>(policy::Action::observe, take);
+    else
+        handlers.on_unjudged<Ask>(take);
+}
+
 struct UpcallFixture {
     std::unique_ptr<EventLoop> loop;
     std::unique_ptr<LibraryThread> thread;
@@ -64,7 +73,7 @@ struct UpcallFixture {
     }
     // Each of these is taken by `take`, and answered when it is dropped.
     template <typename... Asks, typename Take> void take(Take take) {
-        (upcalls->handlers.on<Asks>([take](Asks ask) { take(ask); }), ...);
+        (take_one<Asks>(upcalls->handlers, [take](Asks ask) { take(ask); }), ...);
     }
     template <typename Take> void take_all(Take taken) {
         take<ClientConnectedAsk, ClientFinalizedAsk, AbortAsk, FenceAsk, ModexAsk, ConnectAsk, GroupAsk, PublishAsk,

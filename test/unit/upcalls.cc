@@ -36,13 +36,13 @@ namespace {
 // Drops whatever comes, which answers it.
 struct Taker {
     template <typename... Asks> void take(UpcallHandlers &handlers) {
-        (handlers.on<Asks>([this](Asks) { ++seen; }), ...);
+        (take_one<Asks>(handlers, [this](Asks) { ++seen; }), ...);
     }
     void take_all(UpcallHandlers &handlers) {
         take<ClientConnectedAsk, ClientFinalizedAsk, AbortAsk, ConnectAsk, GroupAsk, ModexAsk, PublishAsk, LookupAsk,
              UnpublishAsk, SpawnAsk, JobControlAsk, LogAsk, CredentialAsk, ValidationAsk, QueryAsk, AllocationAsk,
              NotifyAsk>(handlers);
-        handlers.on<FenceAsk>([this](FenceAsk ask) {
+        handlers.on_unjudged<FenceAsk>([this](FenceAsk ask) {
             ++seen;
             refused = ask.refused;
         });
@@ -316,7 +316,7 @@ std::optional<Process> name_in(std::vector<std::pair<const char *, const char *>
     }
     World world;
     std::optional<Process> name;
-    world.upcalls->handlers.on<ToolConnectedAsk>([&](ToolConnectedAsk ask) { name = ask.name; });
+    world.upcalls->handlers.on_unjudged<ToolConnectedAsk>([&](ToolConnectedAsk ask) { name = ask.name; });
     module().tool_connected(infos.data(), infos.size(), on_named, &world);
     world.all_is_handled();
     assert_int_equal(world.answers, 1);

@@ -1,0 +1,68 @@
+// Whether output may be pulled, decided by the loop before anybody asks: libpmix wants the answer at once
+// (iof_upcall.cc). The upcalls have theirs from UpcallHandlers::shared().
+#pragma once
+
+#include "common/base/bytes.h"
+#include "server-glue/core/signature.h"
+
+#include <pmix_common.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+namespace pmixhost {
+
+struct PullGate {
+    // Any thread; the second one for jobs whose output is forwarded here.
+    std::atomic<pmix_status_t> verdict{PMIX_ERR_NOT_SUPPORTED}, of_children{PMIX_SUCCESS};
+    // Channels of which there is something to have of the processes of this host (readable_streams.h). Any thread.
+    std::atomic<std::uint8_t> there{PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL};
+    // Of the job, whose processes alone can be pulled from; they do not change once there are upcalls.
+    std::string nspace;
+    Rank ranks = 0;
+    std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
+    std::uint64_t most_cache = UINT64_MAX;                                     // bytes that a tool may have held for it
+    // Of this job's processes PMIx_Spawn has said how their output comes here: nothing is held or cached for a tool.
+    // Any thread.
+    std::atomic<bool> comes_as_spawned{false};
+    bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
+    // Somebody pulls, and has had what was written before. Any thread: the upcall notes it, the loop puts it right.
+    std::atomic<bool> kept_is_gone{false};
+    // Or of a job of which these channels are forwarded to this one (children_io.h). Any thread.
+    void note_child(const Bytes &child, std::uint8_t channels_of_it) {
+        std::lock_guard guard(lock_);
+        children_[child] = channels_of_it;
+    }
+    // Nothing: it is none.
+    std::optional<std::uint8_t> channels_of_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        auto found = children_.find(child);
+        return found == children_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+    // Or of one of which nothing is forwarded: there is nothing to pull.
+    void note_unforwarded_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        unforwarded_.insert(child);
+    }
+    bool has_unforwarded_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        return unforwarded_.contains(child);
+    }
+    // It has ended, or whom its output is for has gone.
+    void forget_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        children_.erase(child);
+        unforwarded_.erase(child);
+    }
+
+  private:
+    std::mutex lock_;
+    std::map<Bytes, std::uint8_t> children_;
+    std::set<Bytes> unforwarded_;
+};
+
+} // namespace pmixhost
