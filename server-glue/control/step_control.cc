@@ -17,14 +17,14 @@
 namespace pmixhost {
 
 StepControl::StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs,
-                         const Children &children, StepEvents &events, std::function<bool(const Process &)> is_tool)
-    : StepService(context.services), context_(context), groups_(groups), jobs_(jobs), children_(children),
+                         const SpawnedJobs &spawned, StepEvents &events, std::function<bool(const Process &)> is_tool)
+    : StepService(context.services), context_(context), groups_(groups), jobs_(jobs), spawned_(spawned),
       events_(events), is_tool_(std::move(is_tool)),
       control_(context, *this, context.step.nspace, context.step.map, context.self(), context.settings.transport_radix),
       cross_job_(context, *this, control_, context.step.nspace) {}
 
 void StepControl::take_asks(UpcallHandlers &handlers) {
-    handlers.on<JobControlAsk>([this](JobControlAsk ask) { control(std::move(ask)); });
+    handlers.on<JobControlAsk>(policy::Action::control, [this](JobControlAsk ask) { control(std::move(ask)); });
 }
 
 void StepControl::take_messages(StepMessages &messages) {
@@ -89,7 +89,7 @@ void StepControl::note_pauses(JobControlAsk &request) {
 // As far as they are known here: of others no debugger has daemons by way of this host.
 std::vector<Process> StepControl::whole_jobs() const {
     std::set<Bytes> names{context_.step.nspace};
-    names.insert(children_.running.begin(), children_.running.end());
+    names.insert(spawned_.running().begin(), spawned_.running().end());
     for (const auto &name : jobs_.jobs().names())
         names.insert(name);
     std::vector<Process> all;
@@ -141,7 +141,7 @@ void StepControl::note_declaration(JobControlAsk &request) {
     for (const Process &target : request.targets) {
         bool known = target.nspace == context_.step.nspace
                          ? target.wildcard || context_.step.map.host_of(target.rank) != no_host
-                         : children_.running.contains(target.nspace) ||
+                         : spawned_.is_running(target.nspace) ||
                                std::find(others.begin(), others.end(), target.nspace) != others.end();
         if (!known)
             return request.reply(PMIX_ERR_NOT_FOUND);

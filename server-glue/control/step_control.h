@@ -8,13 +8,13 @@
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/group_registry.h"
-#include "server-glue/spawn/children.h"
+#include "server-glue/spawn/spawned_jobs.h"
 
 namespace pmixhost {
 
 class StepControl final : public StepService, private JobControlPort, private CrossJobControlPort {
   public:
-    StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs, const Children &children,
+    StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs, const SpawnedJobs &spawned,
                 StepEvents &events, std::function<bool(const Process &)> is_tool);
 
     void control(JobControlAsk request);
@@ -39,8 +39,8 @@ class StepControl final : public StepService, private JobControlPort, private Cr
     void end_job(std::string why, StatusReply reply) override;
     void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) override;
     // CrossJobControlPort
-    bool has_ended(const Bytes &nspace) const override { return children_.ended.contains(nspace); }
-    std::vector<Bytes> children() const override { return {children_.running.begin(), children_.running.end()}; }
+    bool has_ended(const Bytes &nspace) const override { return spawned_.has_ended(nspace); }
+    std::vector<Bytes> children() const override { return {spawned_.running().begin(), spawned_.running().end()}; }
 
     void note_declaration(JobControlAsk &request);
     void note_pauses(JobControlAsk &request);
@@ -50,7 +50,7 @@ class StepControl final : public StepService, private JobControlPort, private Cr
     StepContext &context_;
     const GroupRegistry &groups_;
     const CrossJobs &jobs_;
-    const Children &children_;
+    const SpawnedJobs &spawned_;
     StepEvents &events_;
     const std::function<bool(const Process &)> is_tool_;
     const std::shared_ptr<ToolPauses> pauses_ = std::make_shared<ToolPauses>(); // an answer may outlive this

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 namespace pmixhost {
 
@@ -25,18 +26,49 @@ SharedFate::Members SharedFate::members_of(const Signature &signature, const Siz
     return out;
 }
 
+void SharedFate::add_kin(const Bytes &nspace, const Bytes &job_id) {
+    Kin &kin = kin_.try_emplace(nspace, Kin{job_id}).first->second;
+    apart_.erase(std::exchange(kin.apart, 0));
+}
+
 void SharedFate::connected(const Signature &signature, const SizeOf &size_of) {
-    if (std::any_of(signature.members.begin(), signature.members.end(),
-                    [this](const auto &members) { return is_kin(members.nspace); }))
-        connections_.push_back(members_of(signature, size_of));
+    Members all = members_of(signature, size_of);
+    bool has_kin = false;
+    for (const auto &[nspace, ranks] : all) {
+        auto found = kin_.find(nspace);
+        if (found == kin_.end())
+            continue;
+        has_kin = true;
+        ++found->second.connections;
+        apart_.erase(std::exchange(found->second.apart, 0));
+    }
+    if (has_kin)
+        connections_.push_back(std::move(all));
 }
 
 void SharedFate::disconnected(const Signature &signature, const SizeOf &size_of) {
     if (connections_.empty() || signature.members.size() < 2)
         return;
     auto found = std::find(connections_.begin(), connections_.end(), members_of(signature, size_of));
-    if (found != connections_.end())
-        connections_.erase(found);
+    if (found == connections_.end())
+        return;
+    const Members members = std::move(*found);
+    connections_.erase(found);
+    part(members);
+}
+
+void SharedFate::part(const Members &members) {
+    for (const auto &[nspace, ranks] : members) {
+        auto found = kin_.find(nspace);
+        if (found == kin_.end() || found->second.connections == 0 || --found->second.connections > 0)
+            continue;
+        found->second.apart = ++last_apart_;
+        apart_.emplace(last_apart_, nspace);
+    }
+    while (apart_.size() > most_apart) {
+        kin_.erase(apart_.begin()->second);
+        apart_.erase(apart_.begin());
+    }
 }
 
 bool SharedFate::connected_with(const Bytes &nspace) const {
@@ -87,7 +119,7 @@ void SharedFate::on_bad_end(TimePoint now, const Bytes &nspace, Rank rank, std::
         return;
     Bytes other = nspace == nspace_ ? kin : nspace;
     auto known = kin_.find(other);
-    Bytes job = printable(known == kin_.end() ? other : known->second);
+    Bytes job = printable(known == kin_.end() ? other : known->second.job_id);
     std::string text = nspace == nspace_
                            ? fmt::format("rank {} {} without MPI_Finalize while this job was connected with job {}",
                                          rank, how(exit_code), job)
@@ -104,8 +136,8 @@ void SharedFate::on_job_ended(TimePoint now, const Bytes &nspace, int exit_code)
     if (known == kin_.end() || !connected_with(nspace) || exit_code == 0 || exit_code == wrote_to_the_gone)
         return;
     condemn(now, exit_code,
-            fmt::format("job {}, with which this job is connected, ended with exit code {}", printable(known->second),
-                        exit_code));
+            fmt::format("job {}, with which this job is connected, ended with exit code {}",
+                        printable(known->second.job_id), exit_code));
 }
 
 // The earliest counts: whatever is later may be its consequence.

@@ -15,6 +15,11 @@
 //
 // Connected: from PMIx_Connect on, until PMIx_Disconnect, or a fence over just these processes. That is
 // what MPI_Comm_disconnect of Open MPI 4.1 and 5.0 does, and no MPI has another use for it.
+//
+// Of kin that are not connected any more, whether they run or not, the last 1024 are known: a master may have any
+// number of children, one after the other. A connect is told of kin anew before it counts, and they are of no use
+// otherwise; so many are kept for a connect that is under way when the one before it is undone. Kin that end while they
+// are connected stay so: processes that are left over would otherwise not be ended for each other any more.
 #pragma once
 
 #include "common/job/rank_ranges.h"
@@ -41,8 +46,11 @@ class SharedFate {
     explicit SharedFate(const Bytes &nspace) : nspace_(nspace) {}
 
     // This job and that one, `job_id` to its users, are parent and child of that kind.
-    void add_kin(const Bytes &nspace, const Bytes &job_id) { kin_.emplace(nspace, job_id); }
+    // Before each connected() with it.
+    void add_kin(const Bytes &nspace, const Bytes &job_id);
     bool is_kin(const Bytes &nspace) const { return kin_.contains(nspace); }
+    static constexpr std::size_t most_apart = 1024;
+    std::size_t kin_count() const { return kin_.size(); }
     void connected(const Signature &signature, const SizeOf &size_of);
     // A disconnect or a fence has succeeded; of others than those that are connected: nothing.
     void disconnected(const Signature &signature, const SizeOf &size_of);
@@ -66,9 +74,17 @@ class SharedFate {
     void condemn(TimePoint due, int exit_status, std::string text);
     // The first connection with this process in it; `kin`: a job of the others in it.
     bool is_member(const Bytes &nspace, Rank rank, Bytes &kin) const;
+    void part(const Members &members);
 
     const Bytes nspace_;
-    std::map<Bytes, Bytes> kin_;
+    struct Kin {
+        Bytes job_id;
+        std::size_t connections = 0;
+        std::uint64_t apart = 0; // its place in apart_; 0: it has none
+    };
+    std::map<Bytes, Kin> kin_;
+    std::map<std::uint64_t, Bytes> apart_; // kin that were connected; who was so last is last
+    std::uint64_t last_apart_ = 0;
     std::vector<Members> connections_;
     std::optional<Verdict> verdict_;
     TimePoint due_;

@@ -26,7 +26,7 @@ void StepFate::on_event(pmix_status_t, const Process &source, const InfoList &in
         if (std::strcmp(each.key, PMIX_EXIT_CODE) == 0 && each.value.type == PMIX_INT)
             exit_code = each.value.data.integer;
     }
-    fate_.on_bad_end(context_.now(), source.nspace, source.rank, exit_code, children_.contains(source.nspace));
+    fate_.on_bad_end(context_.now(), source.nspace, source.rank, exit_code, is_running_child_(source.nspace));
 }
 
 static std::optional<int> exit_code_of(const wire::EndedProcess &ended) {

@@ -7,15 +7,15 @@
 #include "server-glue/cross_job/shared_fate.h"
 #include "server-glue/step/step_context.h"
 
-#include <set>
+#include <functional>
 
 namespace pmixhost {
 
 class StepFate final : public StepService {
   public:
-    // `children`: jobs that processes of this host have spawned and that run.
-    StepFate(StepContext &context, const std::set<Bytes> &children)
-        : StepService(context.services), context_(context), children_(children) {}
+    // `is_running_child`: is that a job that was spawned on this host, and whose end is not known?
+    StepFate(StepContext &context, std::function<bool(const Bytes &nspace)> is_running_child)
+        : StepService(context.services), context_(context), is_running_child_(std::move(is_running_child)) {}
 
     // Another job, as it describes itself: perhaps this one's child or parent.
     void learn_kin(const wire::NamespaceInfo &info);
@@ -31,7 +31,7 @@ class StepFate final : public StepService {
 
   private:
     StepContext &context_;
-    const std::set<Bytes> &children_;
+    const std::function<bool(const Bytes &nspace)> is_running_child_;
     SharedFate fate_{context_.step.nspace};
 };
 

@@ -21,6 +21,7 @@
 #include "server-glue/security/credential_service.h"
 #include "server-glue/spawn/lost_children.h"
 #include "server-glue/spawn/spawn_places.h"
+#include "server-glue/spawn/spawned_jobs.h"
 #include "server-glue/spawn/step_spawn.h"
 #include "server-glue/step/session_link.h"
 #include "server-glue/tool_access/step_desks.h"
@@ -30,38 +31,36 @@ namespace pmixhost {
 
 struct StepServices {
     explicit StepServices(StepContext &context)
-        : session(context), sets(context), fate(context, children.running), jobs(context, sets, fate),
-          handing_over(context,
-                       {[this](Rank rank) { modex.on_kept(rank); }, [this](Rank rank) { modex.on_refused(rank); }}),
+        : session(context), sets(context),
+          fate(context, [this](const Bytes &nspace) { return spawned_jobs.is_running(nspace); }),
+          jobs(context, sets, fate), handing_over(context, {[this](Rank rank) { modex.on_kept(rank); },
+                                                            [this](Rank rank) { modex.on_refused(rank); }}),
           modex(context, jobs, handing_over), collectives(context, jobs, handing_over),
-          connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
+          connect(context, jobs, collectives, [this](const Bytes &nspace) { return spawned_jobs.has_ended(nspace); }),
           publish(context, session, [this](const Process &process) { return tools.place_of(process); }),
           queries(context, sets.sets(), groups, jobs), tools(context), desks(context, tools),
           events(
               context, [this] { return jobs.jobs().any(); },
               [this](const Process &source) { return tools.is_tool(source); }, [this] { return tools.names(); }),
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
-          control(context, groups, jobs, children, events,
+          control(context, groups, jobs, spawned_jobs, events,
                   [this](const Process &caller) { return tools.is_tool(caller); }),
           allocations(
               context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); },
               [this](const Process &caller) { return tool_children.connection_of(caller); }),
           children_io(context, tools, session),
-          tool_children(context, tools,
+          tool_children(context, tools, spawned_jobs,
                         {[this](const Process &tool, const Bytes &nspace) { control.debugger_gone(tool, nspace); },
-                         [this](const Bytes &nspace) { debug.leave_alone(nspace); },
-                         [this](const Bytes &nspace) { return spawn.has_lasting_daemons(nspace); }}),
-          children_ends(context, children), spawn_places(context, tool_children),
-          spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends,
-                spawn_places),
-          lost_children(
-              context, children,
-              [this](const Bytes &nspace, std::optional<int> code) { spawn.on_lost_child_ended(nspace, code); }),
-          log(context), abort(context, groups, events, log.texts()), credentials(context),
-          iof(context, tools, events, children_io), output_copies(context), debug(context, events),
-          job_end(context, events), parent_news(context, events) {}
+                         [this](const Bytes &nspace) { debug.leave_alone(nspace); }}),
+          children_ends(context, spawned_jobs, fate, events, collectives),
+          spawn_places(context, tool_children, spawned_jobs,
+                       [this](const Bytes &nspace) { return children_io.is_drained(nspace); }),
+          spawn(context, spawned_jobs, children_io, jobs, session, tool_children, spawn_places),
+          lost_children(context, spawned_jobs, children_ends), log(context),
+          abort(context, groups, events, log.texts()), credentials(context), iof(context, tools, events, children_io),
+          output_copies(context), debug(context, events), job_end(context, events), parent_news(context, events) {}
 
-    Children children;
+    SpawnedJobs spawned_jobs;
     GroupRegistry groups;
     SessionLink session;
     StepSets sets;

@@ -2,8 +2,9 @@
 // are found out (lost_jobs.h), and told as the launcher would have told them.
 #pragma once
 
-#include "server-glue/spawn/children.h"
+#include "server-glue/spawn/children_ends.h"
 #include "server-glue/spawn/lost_jobs.h"
+#include "server-glue/spawn/spawned_jobs.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_messages.h"
 
@@ -11,10 +12,8 @@ namespace pmixhost {
 
 class LostChildren final : public StepService {
   public:
-    using OnEnd = std::function<void(const Bytes &nspace, std::optional<int> exit_code)>;
-    LostChildren(StepContext &context, const Children &children, OnEnd on_end)
-        : StepService(context.services), context_(context), children_(children), on_end_(std::move(on_end)),
-          lost_(context) {}
+    LostChildren(StepContext &context, const SpawnedJobs &jobs, ChildrenEnds &ends)
+        : StepService(context.services), context_(context), jobs_(jobs), ends_(ends), lost_(context) {}
 
     void take_messages(StepMessages &messages) override {
         messages.on<wire::JobEndReply>(
@@ -22,7 +21,7 @@ class LostChildren final : public StepService {
             [this](HostIndex, const auto &message, const auto &) { lost_.on_reply(context_.now(), message); });
     }
     void on_launcher_gone() override {
-        if (!context_.ending && !children_.running.empty())
+        if (!context_.ending && !jobs_.running().empty())
             lost_.on_launcher_gone(context_.now());
     }
     void on_session_gone() override {
@@ -35,18 +34,18 @@ class LostChildren final : public StepService {
         if (now < lost_.next_time())
             return;
         for (const auto &ended : lost_.on_time(now, running()))
-            on_end_(ended.nspace, ended.exit_code);
+            ends_.on_lost_child_ended(ended.nspace, ended.exit_code);
     }
 
   private:
     const std::set<Bytes> &running() const {
         static const std::set<Bytes> none;
-        return context_.ending ? none : children_.running;
+        return context_.ending ? none : jobs_.running();
     }
 
     StepContext &context_;
-    const Children &children_;
-    const OnEnd on_end_;
+    const SpawnedJobs &jobs_;
+    ChildrenEnds &ends_;
     LostJobs lost_;
 };
 

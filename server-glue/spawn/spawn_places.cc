@@ -9,6 +9,16 @@ namespace pmixhost {
 
 static constexpr Duration told_once_in = std::chrono::minutes(1);
 
+SpawnPlaces::SpawnPlaces(StepContext &context, const ToolChildren &of_tools, SpawnedJobs &jobs,
+                         std::function<bool(const Bytes &nspace)> is_drained)
+    : StepService(context.services), context_(context), of_tools_(of_tools), is_drained_(std::move(is_drained)) {
+    jobs.when_runs([this](const Bytes &nspace, const SpawnedJob &) {
+        if (Stay here = stay()) // the request has kept it until now
+            stays_[nspace] = std::move(here);
+    });
+    jobs.when_told([this](const Bytes &nspace) { let_go(nspace); });
+}
+
 void SpawnPlaces::refuse(const Then &then, pmix_status_t status, const std::string &why) {
     note_refusal(why);
     then(status, nullptr, {});
@@ -129,7 +139,20 @@ SpawnPlaces::Stay SpawnPlaces::enter(const RmAllocated &allocated, bool gives_ba
     return stay;
 }
 
+void SpawnPlaces::let_go(const Bytes &nspace) {
+    auto stay = stays_.extract(nspace);
+    if (!stay || is_drained_(nspace))
+        return;
+    leaving_[nspace] = {std::move(stay.mapped()), context_.now() + output_patience};
+    next_look_at_output_ = context_.now() + look_at_output_again;
+}
+
 void SpawnPlaces::on_time(TimePoint now) {
+    if (!leaving_.empty() && now >= next_look_at_output_) {
+        next_look_at_output_ = now + look_at_output_again;
+        std::erase_if(leaving_,
+                      [&](const auto &entry) { return now >= entry.second.until || is_drained_(entry.first); });
+    }
     if (waiting_.empty() || now < next_look_)
         return;
     next_look_ = now + look_again;
@@ -159,6 +182,12 @@ void SpawnPlaces::left() {
 void SpawnPlaces::give_back_place() {
     if (std::exchange(gives_back_, false))
         give_back(allocation_);
+}
+
+void SpawnPlaces::on_launcher_gone() {
+    give_back_place();
+    stays_.clear();
+    leaving_.clear();
 }
 
 // A request that waits for the connection with the launcher goes no further.

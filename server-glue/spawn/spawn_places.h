@@ -3,7 +3,9 @@
 // when the jobs in it have ended. There is one at a time (rm/spawn_places.h).
 //
 // What is asked for is taken back when it does not come in time (PMIX_TIMEOUT, allocation.timeout), when the tool has
-// gone meanwhile, and when this daemon leaves. Once the launcher has the request, giving back is the launcher's.
+// gone meanwhile, and when this daemon leaves. Once the launcher has the request, giving back is the launcher's. A job
+// that has ended is taken to be in its place until its end is told and its forwarded output has come: both come through
+// the session of the allocation, which ends with it.
 //
 // All in the loop's thread.
 #pragma once
@@ -15,8 +17,9 @@ namespace pmixhost {
 
 class SpawnPlaces final : public StepService {
   public:
-    SpawnPlaces(StepContext &context, const ToolChildren &of_tools)
-        : StepService(context.services), context_(context), of_tools_(of_tools) {}
+    // `jobs` tells which run, and when nothing but output will come of one; `is_drained`: nor does that.
+    SpawnPlaces(StepContext &context, const ToolChildren &of_tools, SpawnedJobs &jobs,
+                std::function<bool(const Bytes &nspace)> is_drained);
 
     // Whoever holds it keeps the place for the jobs there; null in the own allocation.
     using Stay = std::shared_ptr<void>;
@@ -34,15 +37,21 @@ class SpawnPlaces final : public StepService {
     // Of the place in which jobs are now; null: there is none but the own allocation.
     Stay stay() const { return stay_.lock(); }
 
-    TimePoint next_time() const override { return waiting_.empty() ? TimePoint::max() : next_look_; }
+    TimePoint next_time() const override {
+        return std::min(waiting_.empty() ? TimePoint::max() : next_look_,
+                        leaving_.empty() ? TimePoint::max() : next_look_at_output_);
+    }
     void on_time(TimePoint now) override;
-    void on_launcher_gone() override { give_back_place(); }
+    void on_launcher_gone() override;
     void on_leaving(bool badly) override;
     bool has_unsent() override;
 
   private:
     // libpmix tells nobody that a tool has gone.
     static constexpr Duration look_again = std::chrono::seconds(1);
+    // For what a job has written to come when it has ended: as long as its daemons hold it (daemon/step_ending.h).
+    static constexpr Duration output_patience = std::chrono::seconds(20);
+    static constexpr Duration look_at_output_again = std::chrono::milliseconds(20);
     static constexpr Duration rm_patience = std::chrono::seconds(30); // for it to say what an allocation is
     // Beside those of PMIx_Allocation_request (allocation_service.h), which count from 1.
     static constexpr std::uint64_t first_id = std::uint64_t{1} << 63;
@@ -59,6 +68,7 @@ class SpawnPlaces final : public StepService {
     void ask(const Process &caller, PlaceWish wish, wire::SpawnRequest request, Then then);
     void on_answer(std::uint64_t id, Result<RmAllocated> outcome);
     Stay enter(const RmAllocated &allocated, bool gives_back);
+    void let_go(const Bytes &nspace);
     void left();
     void give_back(const std::string &allocation);
     void give_back_place();
@@ -66,12 +76,20 @@ class SpawnPlaces final : public StepService {
 
     StepContext &context_;
     const ToolChildren &of_tools_;
+    const std::function<bool(const Bytes &nspace)> is_drained_;
     std::string allocation_; // where jobs are, as long as somebody stays
     std::weak_ptr<void> stay_;
     std::string told_last_; // to the user
     TimePoint told_again_;  // from when on
     bool gives_back_ = false;
-    bool is_sent_ = false; // to the launcher, a request for this place
+    bool is_sent_ = false;        // to the launcher, a request for this place
+    std::map<Bytes, Stay> stays_; // of jobs that run, or whose end is not told
+    struct Leaving {
+        Stay stay;
+        TimePoint until;
+    };
+    std::map<Bytes, Leaving> leaving_; // jobs whose output may still come
+    TimePoint next_look_at_output_{};
     std::map<std::uint64_t, Waiting> waiting_;
     std::uint64_t next_id_ = first_id;
     std::size_t giving_ = 0; // allocations back

@@ -1,9 +1,6 @@
 // See step_spawn.h.
 #include "server-glue/spawn/step_spawn.h"
 
-#include "common/text/printable.h"
-#include "common/wire/session_messages.h"
-#include "server-glue/events/host_events.h"
 #include "server-glue/library/inner_client.h"
 #include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_handlers.h"
@@ -13,7 +10,6 @@
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <pmix.h>
 
@@ -31,8 +27,6 @@ static Duration target_patience(const wire::SpawnRequest &request) {
 
 // Jobs at once: their commands are of the gate's control group, whose number of processes all users share.
 static constexpr std::size_t most_of_lobby = 8;
-// For what a job has written to come when it has ended: as long as its daemons hold it (daemon/step_ending.h).
-static constexpr Duration output_patience = std::chrono::seconds(20), look_again = std::chrono::milliseconds(20);
 
 static std::uint32_t size_of(const wire::NamespaceInfo &job) {
     std::uint32_t size = 0;
@@ -53,8 +47,11 @@ static bool has_flag(const wire::SpawnRequest &request, std::string_view key) {
            std::any_of(request.apps.begin(), request.apps.end(), [&](const auto &app) { return says(app.directives); });
 }
 
-static bool tells_end(const wire::SpawnRequest &request) {
-    return has_flag(request, PMIX_NOTIFY_COMPLETION) || has_flag(request, PMIX_NOTIFY_JOB_EVENTS);
+static SpawnedJob::TellsEnd tells_end(const wire::SpawnRequest &request) {
+    if (!has_flag(request, PMIX_NOTIFY_COMPLETION) && !has_flag(request, PMIX_NOTIFY_JOB_EVENTS))
+        return SpawnedJob::TellsEnd::no;
+    return has_flag(request, PMIX_EVENT_SILENT_TERMINATION) ? SpawnedJob::TellsEnd::if_bad
+                                                            : SpawnedJob::TellsEnd::always;
 }
 
 static bool asks_for_ends(const wire::SpawnRequest &request) {
@@ -63,25 +60,32 @@ static bool asks_for_ends(const wire::SpawnRequest &request) {
     return std::any_of(std::begin(keys), std::end(keys), [&](std::string_view key) { return has_flag(request, key); });
 }
 
-StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
-                     StepEvents &events, const StepCollectives &collectives, SessionLink &session,
-                     ToolChildren &of_tools, ChildrenEnds &ends, SpawnPlaces &places)
-    : StepService(context.services), context_(context), children_(children), io_(io), jobs_(jobs), fate_(fate),
-      events_(events), collectives_(collectives), session_(session), of_tools_(of_tools), ends_(ends), places_(places),
-      spawn_([this](std::uint8_t type, SharedBytes payload) {
+// An answer that does something before or after it is given on, which `pass` does.
+using Pass = std::function<void(SpawnAnswer &waiting, pmix_status_t status, const std::string &nspace)>;
+static SpawnAnswer around(SpawnAnswer reply, Pass pass) {
+    auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
+    return {[waiting, pass = std::move(pass)](pmix_status_t status, const std::string &nspace) {
+                pass(*waiting, status, nspace);
+            },
+            PMIX_ERROR, std::string()};
+}
+
+StepSpawn::StepSpawn(StepContext &context, SpawnedJobs &spawned, ChildrenIo &io, CrossJobs &jobs, SessionLink &session,
+                     const ToolChildren &of_tools, SpawnPlaces &places)
+    : StepService(context.services), context_(context), spawned_(spawned), io_(io), jobs_(jobs), session_(session),
+      of_tools_(of_tools), places_(places), spawn_([this](std::uint8_t type, SharedBytes payload) {
           return context_.send(context_.launcher_peer(), type, std::move(payload));
-      }) {}
+      }) {
+    spawned_.when_ended([this](const Bytes &nspace) { io_.ended(nspace); });
+}
 
 void StepSpawn::take_asks(UpcallHandlers &handlers) {
-    handlers.on<SpawnAsk>([this](SpawnAsk ask) { spawn(std::move(ask)); });
+    handlers.on<SpawnAsk>(policy::Action::spawn, [this](SpawnAsk ask) { spawn(std::move(ask)); });
 }
 
 void StepSpawn::take_messages(StepMessages &messages) {
-    using Peer = StepMessages::Peer;
-    messages.on<wire::SpawnReply>(Peer::launcher,
+    messages.on<wire::SpawnReply>(StepMessages::Peer::launcher,
                                   [this](HostIndex, auto &&message, const auto &) { on_spawned(std::move(message)); });
-    messages.on<wire::JobEvent>(Peer::launcher,
-                                [this](HostIndex, const auto &message, const auto &) { on_job_event(message); });
 }
 
 // Of the rank's first process, which in a script is not the one that calls. Empty: of a tool, or of one that has ended.
@@ -106,8 +110,7 @@ void StepSpawn::spawn(SpawnAsk ask) {
     ask.request.lives_on = context_.live_on ? 1 : 0;
     if (std::string base = directory_of(ask.caller, context_); base.starts_with('/'))
         place_directories(ask.request, base);
-    const std::size_t jobs = has_two_jobs(ask.request) ? 2 : 1,
-                      others = children_.running.size() - learnt_ + starting_.count();
+    const std::size_t jobs = has_two_jobs(ask.request) ? 2 : 1, others = spawned_.how_many() + starting_.count();
     if (context_.step.is_lobby && others + jobs > most_of_lobby) {
         places_.note_refusal(fmt::format("{} jobs of this tool run or are being started, and a tool has {} at most; "
                                          "next: wait for an end",
@@ -123,9 +126,9 @@ void StepSpawn::spawn(SpawnAsk ask) {
                          return (*reply)(status, {});
                      // The place is kept until the answer, and the jobs count.
                      spawn_in(caller, std::move(request), starting,
-                              {[reply, starting, stay = std::move(stay)](
-                                   pmix_status_t result, const std::string &nspace) { (*reply)(result, nspace); },
-                               PMIX_ERROR, std::string()});
+                              around(std::move(*reply), [starting, stay = std::move(stay)](
+                                                            SpawnAnswer &waiting, pmix_status_t result,
+                                                            const std::string &nspace) { waiting(result, nspace); }));
                  });
 }
 
@@ -158,54 +161,26 @@ void StepSpawn::spawn_in(const Process &caller, wire::SpawnRequest request, cons
 }
 
 void StepSpawn::spawn_one(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
-    reply = with_forwarding(caller, request, std::move(reply));
+    reply = noted(caller, request, std::move(reply));
     start(caller, std::move(request), std::move(reply));
 }
 
 void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
-    if (SpawnPlaces::Stay stay = places_.stay()) {
-        auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-        reply = {[this, stay = std::move(stay), waiting](pmix_status_t status, const std::string &nspace) {
-                     (*waiting)(status, nspace);
-                     if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
-                         stays_[nspace] = stay;
-                     else if (status == PMIX_SUCCESS)
-                         let_go(nspace, stay);
-                 },
-                 PMIX_ERROR, std::string()};
-    }
-    if (tells_end(request)) {
-        auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-        reply = {[this, silent = has_flag(request, PMIX_EVENT_SILENT_TERMINATION), waiting](pmix_status_t status,
-                                                                                            const std::string &nspace) {
-                     if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
-                         told_ends_[nspace] = silent;
-                     (*waiting)(status, nspace);
-                 },
-                 PMIX_ERROR, std::string()};
-    }
-    // The answer of a quick job may come behind its end.
     auto target = debug_target_of(request);
-    const bool goes_on = says_nohup(request), stands = !target && has_stops(request);
-    const auto is_here = of_tools_.connection_of(caller);
-    // Of one that shall go on, but stands first, nobody would let go who stands.
-    const auto lasts = is_here && (!goes_on || stands) ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
-    if (is_here && (!goes_on || stands || target)) {
-        ToolChildren::Child child{caller, is_here, target ? target->nspace : Bytes()};
-        child.goes_on = goes_on && !target;
-        const bool outlive = goes_on && target;
-        auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-        reply = {[this, outlive, child = std::move(child), waiting](pmix_status_t status, const std::string &nspace) {
-                     ToolChildren::Child running = child;
-                     running.has_ended = children_.ended.contains(nspace);
-                     if (status == PMIX_SUCCESS && outlive)
-                         of_tools_.outlived_by(nspace, std::move(running));
-                     else if (status == PMIX_SUCCESS && (!running.has_ended || !running.debugged.empty()))
-                         of_tools_.runs(nspace, std::move(running));
-                     (*waiting)(status, nspace);
-                 },
-                 PMIX_ERROR, std::string()};
-    }
+    SpawnedJob job;
+    job.spawner = caller;
+    job.tool_is_here = of_tools_.connection_of(caller);
+    job.debugged = target ? target->nspace : Bytes();
+    job.goes_on = says_nohup(request);
+    job.stands = !target && has_stops(request);
+    job.tells_end = tells_end(request);
+    const auto lasts = job.ends_with_tool() ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
+    reply = around(std::move(reply),
+                   [this, job = std::move(job)](SpawnAnswer &waiting, pmix_status_t status, const std::string &nspace) {
+                       if (status == PMIX_SUCCESS)
+                           spawned_.runs(nspace, job);
+                       waiting(status, nspace);
+                   });
     if (!target) {
         places_.note_sent();
         return spawn_.spawn(std::move(request), std::move(reply), lasts);
@@ -221,15 +196,8 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
         if (status != PMIX_SUCCESS || context_.ending)
             return answer(status != PMIX_SUCCESS ? status : PMIX_ERR_JOB_CANCELED, {});
         waiting.targets = std::move(targets);
-        SpawnAnswer noting = {
-            [this, held, of = debug_target_of(waiting)->nspace](pmix_status_t result, const std::string &nspace) {
-                if (result == PMIX_SUCCESS && !children_.ended.contains(nspace))
-                    debuggers_.emplace(of, nspace);
-                held->second(result, nspace);
-            },
-            PMIX_ERROR, std::string()};
         places_.note_sent();
-        spawn_.spawn(std::move(waiting), std::move(noting), lasts);
+        spawn_.spawn(std::move(waiting), std::move(answer), lasts);
     });
 }
 
@@ -248,7 +216,7 @@ void StepSpawn::find_target(const Process &target, const wire::SpawnRequest &req
 
 // Two jobs, one after the other: daemons can only be placed beside processes that are. Both, or none.
 void StepSpawn::spawn_both(const Process &caller, wire::SpawnRequest request, Second second, SpawnAnswer reply) {
-    reply = with_forwarding(caller, request, std::move(reply));
+    reply = noted(caller, request, std::move(reply));
     auto held = std::make_shared<std::pair<Second, SpawnAnswer>>(std::move(second), std::move(reply));
     auto started = [this, caller, held](pmix_status_t status, const std::string &nspace) {
         if (status != PMIX_SUCCESS)
@@ -264,33 +232,32 @@ void StepSpawn::spawn_both(const Process &caller, wire::SpawnRequest request, Se
                                          held->first.debugs ? "debugger" : "other job", nspace);
                        context_.send(context_.launcher_peer(), wire::EndChild{nspace});
                        held->second(result, {});
+                       spawned_.answered(nspace); // no other answer names it
                    },
                    PMIX_ERROR, std::string()});
     };
     start(caller, std::move(request), {std::move(started), PMIX_ERROR, std::string()});
 }
 
-// Whoever waits for the answer hears it before anything is delivered: libpmix notes then who gets it.
-SpawnAnswer StepSpawn::with_forwarding(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply) {
-    std::uint8_t channels = forwarded_channels(request.directives);
-    auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-    if (channels == 0)
-        return {[this, waiting](pmix_status_t status, const std::string &nspace) {
-                    if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
-                        io_.runs_unforwarded(nspace);
-                    (*waiting)(status, nspace);
-                },
-                PMIX_ERROR, std::string()};
-    io_.begins();
-    return {[this, caller, channels, waiting](pmix_status_t status, const std::string &nspace) {
-                if (status == PMIX_SUCCESS)
-                    io_.runs(nspace, caller, channels); // it may pull as soon as it has the answer
-                if (children_.ended.contains(nspace))
-                    io_.ended(nspace);
-                (*waiting)(status, nspace);
-                io_.answered();
-            },
-            PMIX_ERROR, std::string()};
+// Whoever waits for the answer hears it before anything is delivered: libpmix notes then who gets it. Only then is
+// anybody told that the job, which may have been quick, has ended.
+SpawnAnswer StepSpawn::noted(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply) {
+    const std::uint8_t channels = forwarded_channels(request.directives);
+    if (channels != 0)
+        io_.begins();
+    return around(std::move(reply),
+                  [this, caller, channels](SpawnAnswer &waiting, pmix_status_t status, const std::string &nspace) {
+                      const bool runs = status == PMIX_SUCCESS;
+                      if (runs && channels == 0)
+                          io_.runs_unforwarded(nspace);
+                      else if (runs)
+                          io_.runs(nspace, caller, channels); // it may pull as soon as it has the answer
+                      waiting(status, nspace);
+                      if (channels != 0)
+                          io_.answered();
+                      if (runs)
+                          spawned_.answered(nspace);
+                  });
 }
 
 // The children's job information goes to their parent with the answer (libpmix takes it along, if it knows
@@ -303,8 +270,7 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
             places_.note_refusal(message.reason);
         return spawn_.on_reply(std::move(message));
     }
-    if (!children_.ended.contains(message.nspace)) // a quick job's end may come first
-        children_.running.insert(message.nspace);
+    spawned_.starts(message.nspace);
     if (!context_.calls_steps())
         session_.come(); // as the children do
     wire::NamespaceInfo info = std::exchange(message.info, {});
@@ -316,123 +282,10 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
         spawn_.on_reply(std::move(message));
         return jobs_.learn_child(info, [] {});
     }
-    ++learnt_;
-    jobs_.learn_child(info, [this, message = std::move(message)]() mutable {
-        --learnt_;
-        spawn_.on_reply(std::move(message));
-    });
-}
-
-// The end of a job that has failed names who failed first, which its own hosts tell.
-void StepSpawn::on_job_event(const wire::JobEvent &job) {
-    if (job.what != wire::JobEvent::ended)
-        return tell_of(job, std::nullopt);
-    if (children_.ended.contains(job.nspace)) // its hosts have told before
-        return;
-    SpawnPlaces::Stay stay = on_child_ended(job);
-    if (job.asked == 0 || job.exit_code == 0) {
-        ends_.forget(job.nspace);
-        tell_of(job, std::nullopt);
-        return let_go(job.nspace, std::move(stay));
-    }
-    ends_.take_first(job.nspace, [this, job, stay = std::move(stay)](std::optional<FirstFailure> first) {
-        tell_of(job, first);
-        let_go(job.nspace, stay);
-    });
-}
-
-void StepSpawn::on_lost_child_ended(const Bytes &nspace, std::optional<int> exit_code) {
-    wire::JobEvent job;
-    job.nspace = nspace;
-    job.what = wire::JobEvent::ended;
-    job.exit_code = exit_code.value_or(wire::JobEvent::not_known);
-    job.time = static_cast<std::uint64_t>(std::time(nullptr));
-    auto told = told_ends_.find(nspace);
-    job.asked = told != told_ends_.end() && !(told->second && exit_code == 0) ? 1 : 0;
-    context_.log.info("{}, which was spawned here, has ended, say its hosts", printable(nspace));
-    on_job_event(job);
-}
-
-bool StepSpawn::has_lasting_daemons(const Bytes &nspace) const {
-    auto [first, last] = debuggers_.equal_range(nspace);
-    return std::any_of(first, last, [this](const auto &entry) { return !of_tools_.has(entry.second); });
-}
-
-// As if the other namespace had sent it: to every host of this step.
-void StepSpawn::tell_of(const wire::JobEvent &job, std::optional<FirstFailure> first) {
-    auto events = events_of(job, first);
-    if (job.what == wire::JobEvent::ended)
-        tell_debuggers(job, events);
-    if (job.asked == 0)
-        return;
-    for (const auto &event : events) {
-        if (auto message = cross_job_event(event))
-            events_.tell_step(std::move(*message));
-        else
-            context_.log.warning("{}", message.failure().text);
-    }
-}
-
-// They would hear of the end in any case (debug/job_end.h), but not always how it came.
-void StepSpawn::tell_debuggers(const wire::JobEvent &job, const std::vector<HostEvent> &events) {
-    std::erase_if(debuggers_, [&](const auto &entry) { return entry.second == job.nspace; });
-    auto [first, last] = debuggers_.equal_range(job.nspace);
-    std::vector<Bytes> daemons;
-    for (auto at = first; at != last; ++at)
-        daemons.push_back(at->second);
-    debuggers_.erase(first, last);
-    if (daemons.empty())
-        return;
-    for (const auto &event : events) {
-        auto message = cross_job_event(event);
-        if (!message)
-            return context_.log.warning("{}", message.failure().text);
-        message->nspaces = daemons;
-        events_.tell_job(std::move(*message));
-    }
-}
-
-// Whoever waits for that job in the session hears of it. A job that never had to do with the session
-// is not known there, and nobody else can tell.
-SpawnPlaces::Stay StepSpawn::on_child_ended(const wire::JobEvent &job) {
-    const Bytes &nspace = job.nspace;
-    of_tools_.ended(nspace);
-    io_.ended(nspace);
-    auto stay = stays_.extract(nspace);
-    told_ends_.erase(nspace);
-    if (job.exit_code != wire::JobEvent::not_known)
-        fate_.fate().on_job_ended(context_.now(), nspace, job.exit_code);
-    children_.ended.insert(nspace);
-    children_.running.erase(nspace);
-    if (context_.session_is_there() || collectives_.waits_for(nspace))
-        context_.send_to_session(wire::NamespaceEnded{nspace});
-    return stay ? std::move(stay.mapped()) : nullptr;
-}
-
-// The output that is forwarded comes through the session of the allocation, which ends with it.
-void StepSpawn::let_go(const Bytes &nspace, SpawnPlaces::Stay stay) {
-    if (!stay || io_.is_drained(nspace))
-        return;
-    leaving_[nspace] = {std::move(stay), context_.now() + output_patience};
-    next_look_ = context_.now() + look_again;
-}
-
-void StepSpawn::on_time(TimePoint now) {
-    if (leaving_.empty() || now < next_look_)
-        return;
-    next_look_ = now + look_again;
-    std::erase_if(leaving_,
-                  [&](const auto &entry) { return now >= entry.second.until || io_.is_drained(entry.first); });
-}
-
-void StepSpawn::on_launcher_gone() {
-    spawn_.on_launcher_gone();
-    stays_.clear();
-    leaving_.clear();
+    jobs_.learn_child(info, [this, message = std::move(message)]() mutable { spawn_.on_reply(std::move(message)); });
 }
 
 void StepSpawn::on_leaving(bool badly) {
-    ends_.finish();
     spawn_.leave();
     if (!spawn_.used() || !context_.mesh->connected(context_.launcher_peer()))
         return;

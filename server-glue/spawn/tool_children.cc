@@ -9,22 +9,29 @@
 
 namespace pmixhost {
 
+ToolChildren::ToolChildren(StepContext &context, StepTools &tools, SpawnedJobs &jobs, Debugged debugged)
+    : StepService(context.services), context_(context), tools_(tools), jobs_(jobs), debugged_(std::move(debugged)) {
+    jobs.when_runs([this](const Bytes &nspace, const SpawnedJob &job) { runs(nspace, job); });
+    jobs.when_ended([this](const Bytes &nspace) { ended(nspace); });
+}
+
 ToolOrigins::IsHere ToolChildren::connection_of(const Process &spawner) const {
     return tools_.is_tool(spawner) ? tools_.connection_of(spawner) : nullptr;
 }
 
-void ToolChildren::runs(const Bytes &nspace, Child child) {
-    const bool has_ended = child.has_ended;
-    children_[nspace] = std::move(child);
+// Debugger daemons that go on without their tool are none of its jobs, but when it goes, it still lets go of what it
+// has paused of the job beside which they are: as with daemons that have ended, under a name that no job has.
+void ToolChildren::runs(const Bytes &nspace, const SpawnedJob &job) {
+    const bool debugs = !job.debugged.empty(), outlive = debugs && job.goes_on;
+    if (!job.tool_is_here || !(debugs || job.ends_with_tool()))
+        return;
+    const Bytes name = outlive ? nspace + " (its debugger)" : nspace;
+    Child child{job.spawner, job.tool_is_here, job.debugged};
+    child.goes_on = job.goes_on && !debugs;
+    children_[name] = std::move(child);
     next_look_ = context_.now();
-    if (has_ended)
-        ended(nspace);
-}
-
-// As those of daemons that have ended, under a name that no job has.
-void ToolChildren::outlived_by(const Bytes &daemons, Child child) {
-    child.has_ended = true;
-    runs(daemons + " (its debugger)", std::move(child));
+    if (outlive)
+        ended(name);
 }
 
 void ToolChildren::ended(const Bytes &nspace) {
@@ -55,7 +62,7 @@ void ToolChildren::on_event(pmix_status_t, const Process &source, const InfoList
 }
 
 void ToolChildren::leave_alone(const Bytes &nspace, Child &child) {
-    if (debugged_.has_lasting_daemons(nspace))
+    if (jobs_.has_lasting_debuggers(nspace)) // they may see to who stands
         return;
     child.is_left_alone = true;
     debugged_.leave_alone(nspace);
@@ -69,6 +76,8 @@ bool ToolChildren::hears_of_end(const Child &daemons) const {
 void ToolChildren::on_leaving(bool) {
     for (const auto &[nspace, of] : children_) {
         if (of.goes_on) {
+            if (jobs_.has_ended(nspace))
+                continue;
             // Also where daemons go on that may hold it: nobody would notice their end.
             context_.log.info("the tool that has spawned {} loses its server: who stands in it goes on", nspace);
             debugged_.leave_alone(nspace);
@@ -77,7 +86,7 @@ void ToolChildren::on_leaving(bool) {
         if (!of.debugged.empty())
             debugged_.debugger_gone(of.spawner, of.debugged);
         const bool is_left = !of.debugged.empty() && hears_of_end(of);
-        if (of.has_ended || is_left || !context_.mesh->connected(context_.launcher_peer()))
+        if (is_over(nspace, of) || is_left || !context_.mesh->connected(context_.launcher_peer()))
             continue;
         context_.log.info("the tool that has spawned {} loses its server: it is ended", nspace);
         context_.send(context_.launcher_peer(), wire::EndChild{nspace});
@@ -96,7 +105,7 @@ void ToolChildren::on_time(TimePoint now) {
     next_look_ = now + look_again;
     // First, while it is known whose daemons end with their tool.
     for (auto &[nspace, of] : children_) {
-        if (!of.goes_on || of.is_left_alone || (!of.is_alone && of.is_here()))
+        if (!of.goes_on || of.is_left_alone || is_over(nspace, of) || (!of.is_alone && of.is_here()))
             continue;
         if (!std::exchange(of.is_alone, true))
             context_.log.info("the tool that has spawned {} has gone: who stands in it goes on", nspace);
@@ -106,7 +115,7 @@ void ToolChildren::on_time(TimePoint now) {
         const auto &[nspace, of] = child;
         if (of.goes_on || of.is_here())
             return false;
-        if (!of.has_ended) {
+        if (!is_over(nspace, of)) {
             context_.log.info("the tool that has spawned {} has gone: it is ended", nspace);
             context_.send(context_.launcher_peer(), wire::EndChild{nspace});
         }

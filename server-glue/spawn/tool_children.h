@@ -5,6 +5,7 @@
 // to have gone then. What is still being started is SpawnService's. In the loop's thread.
 #pragma once
 
+#include "server-glue/spawn/spawned_jobs.h"
 #include "server-glue/tool_access/step_tools.h"
 
 #include <functional>
@@ -20,32 +21,13 @@ class ToolChildren final : public StepService {
         std::function<void(const Process &tool, const Bytes &debugged)> debugger_gone;
         // Whoever stands in that job is let go, now and at every stop to come. Likewise.
         std::function<void(const Bytes &nspace)> leave_alone;
-        // Are there debugger daemons beside that job that go on without their tool? They may see to who stands.
-        std::function<bool(const Bytes &nspace)> has_lasting_daemons;
     };
 
-    ToolChildren(StepContext &context, StepTools &tools, Debugged debugged)
-        : StepService(context.services), context_(context), tools_(tools), debugged_(std::move(debugged)) {}
+    // `jobs` tells which run, and when they have ended.
+    ToolChildren(StepContext &context, StepTools &tools, SpawnedJobs &jobs, Debugged debugged);
 
     // Whether `spawner`, which is about to spawn a job, is connected: null where it is a process of a job.
     ToolOrigins::IsHere connection_of(const Process &spawner) const;
-    struct Child {
-        Process spawner;
-        ToolOrigins::IsHere is_here; // not null
-        Bytes debugged;              // of debugger daemons: the job beside which they are
-        bool goes_on = false;        // without its tool, which has it stop: then whoever comes to stand is let go
-        bool is_alone = false;       // its tool has gone
-        bool is_left_alone = false;  // and its hosts have been told
-        bool has_ended = false;      // only of debugger daemons: what their debugger has paused may stand still
-    };
-    // That job of a tool runs, or debugger daemons have ended so soon.
-    void runs(const Bytes &nspace, Child child);
-    // Debugger daemons that go on without their tool, and so are none of its jobs: when it goes, it still lets go
-    // of what it has paused of the job beside which they are.
-    void outlived_by(const Bytes &daemons, Child child);
-    void ended(const Bytes &nspace);
-    // Is that one of these?
-    bool has(const Bytes &nspace) const { return children_.contains(nspace); }
 
     TimePoint next_time() const override;
     void on_time(TimePoint now) override;
@@ -58,11 +40,25 @@ class ToolChildren final : public StepService {
     // libpmix tells nobody that a tool has gone.
     static constexpr Duration look_again = std::chrono::seconds(1);
 
+    struct Child {
+        Process spawner;
+        ToolOrigins::IsHere is_here; // not null
+        Bytes debugged;              // of debugger daemons: the job beside which they are
+        bool goes_on = false;        // without its tool, which has it stop: then whoever comes to stand is let go
+        bool is_alone = false;       // its tool has gone
+        bool is_left_alone = false;  // and its hosts have been told
+        bool has_ended = false;      // only of debugger daemons: what their debugger has paused may stand still
+    };
+    void runs(const Bytes &nspace, const SpawnedJob &job);
+    void ended(const Bytes &nspace);
     void leave_alone(const Bytes &nspace, Child &child);
     bool hears_of_end(const Child &daemons) const;
+    // Also where this has not been told yet: of two jobs of one request the first one's end comes behind the answer.
+    bool is_over(const Bytes &nspace, const Child &child) const { return child.has_ended || jobs_.has_ended(nspace); }
 
     StepContext &context_;
     StepTools &tools_;
+    const SpawnedJobs &jobs_;
     const Debugged debugged_;
     std::map<Bytes, Child> children_;
     TimePoint next_look_{};

@@ -141,6 +141,60 @@ void who_has_disconnected_is_independent(void **) {
     assert_int_equal(twice.verdict(), 4);
 }
 
+// One after the other, as a master has them.
+void who_has_parted_is_known_for_a_while(void **) {
+    auto with = [](const std::string &child) { return signature({{child, 1, {}}, {"parent", 1, {}}}); };
+    SharedFate fate("parent");
+    auto connect = [&](const std::string &child) {
+        fate.add_kin(child, "7");
+        fate.connected(with(child), size_of);
+    };
+    connect("first");
+    connect("lasting");
+    // This one connects once more, and parts in between.
+    connect("busy");
+    fate.add_kin("busy", "7");
+    fate.disconnected(with("busy"), size_of);
+    for (int i = 0; i < 100'000; ++i) {
+        if (i == 1000)
+            fate.connected(with("busy"), size_of);
+        std::string name = "c" + std::to_string(i);
+        connect(name);
+        fate.disconnected(with(name), size_of);
+        assert_true(fate.kin_count() <= SharedFate::most_apart + 3);
+    }
+    assert_true(fate.is_kin("c99999") && !fate.is_kin("c0"));
+    assert_true(fate.connected_with("first") && fate.connected_with("lasting") && fate.connected_with("busy"));
+    // As if for the first time.
+    connect("c0");
+    assert_true(fate.is_end_of_all("parent", 0, 4));
+    fate.on_job_ended({}, "c0", 4);
+    auto verdict = fate.on_time({});
+    assert_true(verdict && verdict->exit_status == 4);
+    assert_string_equal(verdict->text.c_str(), "job 7, with which this job is connected, ended with exit code 4");
+}
+
+// Twice, and parted once: it is not forgotten while others part.
+void who_is_connected_twice_stays_kin(void **) {
+    auto with = [](const std::string &child) { return signature({{child, 1, {}}, {"parent", 1, {}}}); };
+    SharedFate fate("parent");
+    for (int i = 0; i < 2; ++i) {
+        fate.add_kin("child", "7.1");
+        fate.connected(with("child"), size_of);
+    }
+    fate.disconnected(with("child"), size_of);
+    for (int i = 0; i < 5000; ++i) {
+        std::string name = std::to_string(i);
+        fate.add_kin(name, name);
+        fate.connected(with(name), size_of);
+        fate.disconnected(with(name), size_of);
+    }
+    assert_true(fate.is_kin("child") && fate.connected_with("child"));
+    fate.on_job_ended({}, "child", 3);
+    auto verdict = fate.on_time({});
+    assert_true(verdict && verdict->exit_status == 3);
+}
+
 } // namespace
 
 int main() {
@@ -155,6 +209,8 @@ int main() {
         cmocka_unit_test(no_kin_no_fate),
         cmocka_unit_test(the_whole_job_ends),
         cmocka_unit_test(who_has_disconnected_is_independent),
+        cmocka_unit_test(who_has_parted_is_known_for_a_while),
+        cmocka_unit_test(who_is_connected_twice_stays_kin),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -131,6 +131,7 @@ struct World {
     template <typename Message> void launcher_says(const Message &message) {
         StepMessages messages(log);
         services->spawn.take_messages(messages);
+        services->children_ends.take_messages(messages);
         messages.hand_on(StepMessages::Peer::launcher, context->launcher_peer(), "the launcher", Message::type,
                          wire::encode(message));
     }

@@ -74,8 +74,9 @@ struct World {
     std::unique_ptr<Mesh> mesh, launcher;
     std::vector<std::string> left, ended;         // as the launcher hears
     std::vector<std::string> resumed, left_alone; // jobs that a debugger has paused, and has had stop
-    std::set<std::string> held;                   // by daemons that go on without their tool
     std::optional<StepTools> tools;
+    SpawnedJobs jobs;
+    std::set<std::string> undrained; // jobs whose output still comes
     std::optional<ToolChildren> children;
     std::optional<SpawnPlaces> places;
     std::shared_ptr<bool> is_here = std::make_shared<bool>(true);
@@ -105,13 +106,12 @@ struct World {
         mesh = make_mesh(0, {});
         context->mesh = mesh.get();
         tools.emplace(*context);
-        children.emplace(*context, *tools,
+        children.emplace(*context, *tools, jobs,
                          ToolChildren::Debugged{[this](const Process &tool, const Bytes &debugged) {
                                                     resumed.push_back(tool.nspace + " " + debugged);
                                                 },
-                                                [this](const Bytes &nspace) { left_alone.push_back(nspace); },
-                                                [this](const Bytes &nspace) { return held.contains(nspace); }});
-        places.emplace(*context, *children);
+                                                [this](const Bytes &nspace) { left_alone.push_back(nspace); }});
+        places.emplace(*context, *children, jobs, [this](const Bytes &nspace) { return !undrained.contains(nspace); });
         ToolVisitor visitor;
         visitor.nspace = "tool";
         tools->came(visitor, {[here = is_here] { return *here; }, [] { return std::size_t{0}; }});
@@ -150,6 +150,24 @@ struct World {
                      [this](pmix_status_t status, SpawnPlaces::Stay stay, wire::SpawnRequest placed) {
                          found.push_back({status, std::move(stay), std::move(placed)});
                      });
+    }
+    // A job runs. `tool_is_here`: is the tool that has spawned it? Null: none has.
+    void runs(
+        const Bytes &nspace, const Bytes &debugged = {}, bool goes_on = false, bool stands = false,
+        std::function<bool()> tool_is_here = [] { return true; }) {
+        SpawnedJob job;
+        job.spawner = {"tool", 0};
+        job.tool_is_here = std::move(tool_is_here);
+        job.debugged = debugged;
+        job.goes_on = goes_on;
+        job.stands = stands;
+        jobs.starts(nspace);
+        jobs.runs(nspace, std::move(job));
+        jobs.answered(nspace);
+    }
+    void ends(const Bytes &nspace) {
+        jobs.ended(nspace);
+        jobs.told(nspace);
     }
     void answer(Result<RmAllocated> outcome) { rm.asked.back().done(std::move(outcome)); }
     // It has a place, from which jobs have gone when `found` is cleared.
@@ -225,6 +243,37 @@ void jobs_come_together_in_a_place(void **) {
     assert_true(world.rm.given_back.empty());
     world.found.clear();
     assert_true(world.has_given_back("7"));
+}
+
+// The last word of it, and of its output, come through the session of the allocation.
+void a_job_is_in_its_place_until_nothing_more_comes_of_it(void **) {
+    World world;
+    world.has_place("7", true);
+    world.undrained = {"one"};
+    world.runs("one");
+    world.runs("two");
+    world.found.clear(); // both are answered
+    world.ends("two");
+    world.jobs.ended("one");
+    assert_non_null(world.places->stay().get());
+    assert_true(world.places->next_time() == TimePoint::max()); // its end is to be told first
+    world.jobs.told("one");
+    world.places->on_time(world.places->next_time());
+    assert_non_null(world.places->stay().get());
+    world.undrained.clear();
+    assert_true(world.rm.given_back.empty());
+    world.places->on_time(world.places->next_time());
+    assert_true(world.has_given_back("7"));
+    assert_true(world.places->next_time() == TimePoint::max());
+
+    World other;
+    other.has_place("7", true);
+    other.undrained = {"one"};
+    other.runs("one");
+    other.found.clear();
+    other.ends("one");
+    other.places->on_time(other.context->now() + 1min); // nor is it waited for without an end
+    assert_true(other.has_given_back("7"));
 }
 
 void a_tool_has_one_place_at_a_time(void **) {
@@ -419,15 +468,13 @@ void who_keeps_a_place_may_outlive_the_service(void **) {
 void a_server_that_leaves_ends_what_its_tools_have_spawned(void **) {
     World world;
     world.connect_launcher();
-    auto is_here = [] { return true; };
-    ToolChildren::Child child{{"tool", 0}, is_here, ""};
-    world.children->runs("its", child);
-    child.goes_on = true;
-    world.children->runs("lasting", child);
-    world.children->runs("daemons", {{"tool", 0}, is_here, "lobby"});
-    world.children->runs("daemons of its", {{"tool", 0}, is_here, "its"});
-    world.children->runs("over", {{"tool", 0}, is_here, ""});
-    world.children->ended("over");
+    world.runs("its");
+    world.runs("lasting", "", true, true);
+    world.runs("of no meaning to its tool", "", true);
+    world.runs("daemons", "lobby");
+    world.runs("daemons of its", "its");
+    world.runs("over");
+    world.ends("over");
     world.children->on_leaving(false);
     world.context->send(world.context->launcher_peer(), wire::LeaveAllocation{"last"});
     run_until(*world.loop, [&] { return !world.left.empty(); });
@@ -439,11 +486,10 @@ void a_server_that_leaves_ends_what_its_tools_have_spawned(void **) {
 void a_server_that_leaves_lets_go_what_its_debuggers_have_paused(void **) {
     World world;
     world.connect_launcher();
-    auto is_here = [] { return true; };
-    world.children->runs("daemons", {{"tool", 0}, is_here, "one"});
-    world.children->runs("short daemons", {{"tool", 0}, is_here, "two"});
-    world.children->ended("short daemons");
-    world.children->outlived_by("lasting daemons", {{"tool", 0}, is_here, "three"});
+    world.runs("daemons", "one");
+    world.runs("short daemons", "two");
+    world.ends("short daemons");
+    world.runs("lasting daemons", "three", true);
     world.children->on_leaving(false);
     world.context->send(world.context->launcher_peer(), wire::LeaveAllocation{"last"});
     run_until(*world.loop, [&] { return !world.left.empty(); });
@@ -456,10 +502,8 @@ void a_server_that_leaves_lets_go_what_its_debuggers_have_paused(void **) {
 void who_stands_when_the_last_debugger_has_gone_is_left_alone(void **) {
     World world;
     bool is_here = true;
-    ToolChildren::Child child{{"tool", 0}, [&is_here] { return is_here; }, ""};
-    child.goes_on = true;
-    world.children->runs("lasting", child);
-    world.held.insert("lasting");
+    world.runs("lasting", "", true, true, [&is_here] { return is_here; });
+    world.runs("its daemons", "lasting", false, false, nullptr); // a process of a job has spawned them
     TimePoint now = world.context->now();
     auto look = [&] { world.children->on_time(now += 1s); };
     look();
@@ -467,7 +511,7 @@ void who_stands_when_the_last_debugger_has_gone_is_left_alone(void **) {
     look();
     assert_true(world.left_alone.empty());
     assert_true(world.children->next_time() < TimePoint::max());
-    world.held.clear();
+    world.ends("its daemons");
     look();
     look();
     assert_true(world.left_alone == std::vector<std::string>{"lasting"}); // once
@@ -518,6 +562,7 @@ int main() {
         cmocka_unit_test(a_named_place_stays_when_its_jobs_have_gone),
         cmocka_unit_test(a_place_that_was_asked_for_is_given_back_by_who_knows_of_it),
         cmocka_unit_test(jobs_come_together_in_a_place),
+        cmocka_unit_test(a_job_is_in_its_place_until_nothing_more_comes_of_it),
         cmocka_unit_test(a_tool_has_one_place_at_a_time),
         cmocka_unit_test(who_goes_on_to_another_place_leaves_the_session),
         cmocka_unit_test(what_makes_no_sense_in_a_lobby_is_refused),
