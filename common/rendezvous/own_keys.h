@@ -15,4 +15,7 @@ inline constexpr const char *output_cut = "pmixhost.iof.cut";
 // taken in time what was given before (io.cache).
 inline constexpr const char *output_missing = "pmixhost.iof.missing";
 
+// Of PMIX_READY_FOR_DEBUG (uint32_t): for the how manieth time all have stopped there, for hosts that have not told it.
+inline constexpr const char *stop_round = "pmixhost.debug.round";
+
 } // namespace pmixhost::own_key

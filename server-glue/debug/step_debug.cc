@@ -1,6 +1,7 @@
 // See step_debug.h.
 #include "server-glue/debug/step_debug.h"
 
+#include "common/rendezvous/own_keys.h"
 #include "common/text/printable.h"
 #include "server-glue/debug/release.h"
 #include "server-glue/debug/standing_note.h"
@@ -30,7 +31,7 @@ StepDebug::StepDebug(StepContext &context, StepEvents &events)
       board_(context, *this, context.step.map, context.self(), stops_) {}
 
 void StepDebug::take_asks(UpcallHandlers &handlers) {
-    handlers.on<StopAsk>([this](StopAsk ask) { stopped(ask); });
+    handlers.on_unjudged<StopAsk>([this](StopAsk ask) { stopped(ask); });
 }
 
 void StepDebug::take_messages(StepMessages &messages) {
@@ -126,15 +127,21 @@ bool StepDebug::wants_event(pmix_status_t code, const Bytes &source) const {
 
 // In the name of the job, and not of a process, a host says so.
 void StepDebug::on_ready(const Process &source, const InfoList &info) {
+    std::optional<std::string_view> breakpoint; // a program may give its own no name
+    std::uint32_t round = 0;
     for (std::size_t i = 0; i < info.size() && source.rank == PMIX_RANK_UNDEF; ++i) {
         const pmix_info_t &each = info.data()[i];
-        if (!PMIX_CHECK_KEY(&each, PMIX_BREAKPOINT) || each.value.type != PMIX_STRING || !each.value.data.string)
-            continue;
-        std::string_view breakpoint = each.value.data.string;
-        board_.was_told(breakpoint == init_breakpoint   ? StopPlace::init
-                        : breakpoint == exec_breakpoint ? StopPlace::exec
-                                                        : StopPlace::app);
+        if (PMIX_CHECK_KEY(&each, PMIX_BREAKPOINT) && each.value.type == PMIX_STRING && each.value.data.string)
+            breakpoint = each.value.data.string;
+        else if (PMIX_CHECK_KEY(&each, own_key::stop_round) && each.value.type == PMIX_UINT32)
+            round = each.value.data.uint32;
     }
+    if (!breakpoint || round == 0)
+        return;
+    board_.was_told(breakpoint == init_breakpoint   ? StopPlace::init
+                    : breakpoint == exec_breakpoint ? StopPlace::exec
+                                                    : StopPlace::app,
+                    round);
 }
 
 void StepDebug::on_event(pmix_status_t code, const Process &source, const InfoList &info) {
@@ -189,6 +196,7 @@ void StepDebug::all_stopped(StopPlace place, std::uint32_t round, const Bytes &b
     event.info->add(PMIX_EVENT_NON_DEFAULT, true);
     event.info->add(PMIX_NSPACE, nspace);
     event.info->add(PMIX_BREAKPOINT, breakpoint);
+    event.info->add(own_key::stop_round, round);
     // Not as those whom the event affects: a debugger may listen to what affects its server alone.
     if (named.size() <= most)
         event.info->add_processes(PMIX_DEBUG_TARGET, named);

@@ -129,9 +129,9 @@ void StopBoard::await_next(Place &place) {
     }
 }
 
-void StopBoard::was_told(StopPlace at) {
+void StopBoard::was_told(StopPlace at, std::uint32_t round) {
     Place &place = places_[static_cast<std::size_t>(at)];
-    place.told = std::min(place.told + 1, place.said); // this host has come as far, and may hear of one twice
+    place.told = std::max(place.told, round);
     await_next(place);
 }
 

@@ -46,9 +46,9 @@ class StopBoard {
     void ended(Rank rank);
     void on_stopped(HostIndex from, const wire::RanksStopped &message);
     void on_host_gone(HostIndex host);
-    // A host, which may be this one, has told that all had stopped: whoever takes over from it does not tell that round
-    // again.
-    void was_told(StopPlace place);
+    // A host, which may be this one, has told that all had stopped for that time, perhaps once more: whoever takes over
+    // from it does not tell that round again.
+    void was_told(StopPlace place, std::uint32_t round);
 
   private:
     static constexpr std::uint32_t no_more = UINT32_MAX; // round of a host whose processes have all ended

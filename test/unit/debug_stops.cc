@@ -38,7 +38,7 @@ struct Hosts {
             all->rounds += fmt::format("{} ", round);
             all->told += fmt::format("[{} {} {} by {}]", static_cast<int>(place), breakpoint, text_of(ranks), self);
             for (auto &each : all->hosts) // as the event of it comes to all
-                each.board->was_told(place);
+                each.board->was_told(place, round);
         }
     };
     explicit Hosts(const char *text) : map(*JobMap::create({"n1", "n2", "n3"}, {{0, 1}, {2, 3}, {4}})) {
@@ -245,6 +245,24 @@ void who_takes_over_tells_the_next_round(void **) {
     assert_string_equal(hosts.told.c_str(), "[2 here exec=2-4 by 1]");
 }
 
+// The first host goes before all have heard of it, and the next one tells it again.
+void what_is_told_again_is_no_further_round(void **) {
+    Hosts hosts("app=0-4");
+    for (int round : {1, 2}) {
+        for (Rank rank = 0; rank < 5; ++rank)
+            hosts.stopped(StopPlace::app, rank);
+        hosts.all_released();
+        for (auto &each : hosts.hosts)
+            each.board->was_told(StopPlace::app, 1);
+        assert_int_equal(hosts.rounds.size(), 2 * round);
+    }
+    hosts.lose(0);
+    hosts.rounds.clear();
+    for (Rank rank : {2, 3, 4})
+        hosts.stopped(StopPlace::app, rank);
+    assert_string_equal(hosts.rounds.c_str(), "3 ");
+}
+
 void whom_nobody_lets_go_is_counted_all_the_same(void **) {
     Hosts hosts("app=0-4");
     assert_false(hosts.of(0).is_left_alone());
@@ -282,6 +300,7 @@ int main() {
         cmocka_unit_test(a_second_round_is_of_all_who_live),
         cmocka_unit_test(rounds_are_not_mixed),
         cmocka_unit_test(who_takes_over_tells_the_next_round),
+        cmocka_unit_test(what_is_told_again_is_no_further_round),
         cmocka_unit_test(whom_nobody_lets_go_is_counted_all_the_same),
         cmocka_unit_test(a_user_may_leave_out_who),
     };

@@ -100,6 +100,11 @@ struct World {
         ask.reply = {[](pmix_status_t) {}, PMIX_ERROR};
         services->control.control(std::move(ask));
     }
+    void daemons_run(const char *debugged) {
+        services->spawned_jobs.starts("daemons");
+        services->spawned_jobs.runs(
+            "daemons", {.spawner = {"tool", 0}, .tool_is_here = [] { return true; }, .debugged = debugged});
+    }
     void leave() {
         context->ending = true;
         context->tell_services([](StepService &each) { each.on_leaving(false); });
@@ -170,7 +175,7 @@ void what_was_paused_goes_on_when_the_server_leaves(void **) {
     World world;
     world.tool_pauses("other", true);
     world.tool_pauses("third", true); // beside which it has no daemons
-    world.services->tool_children.runs("daemons", {{"tool", 0}, [] { return true; }, "other"});
+    world.daemons_run("other");
     std::size_t before = world.for_session();
     world.leave();
     assert_true(packed == std::vector<std::string>{"other:* "});
@@ -180,7 +185,7 @@ void what_was_paused_goes_on_when_the_server_leaves(void **) {
 void so_does_what_was_paused_of_the_own_job(void **) {
     World world;
     world.tool_pauses("job", false);
-    world.services->tool_children.runs("daemons", {{"tool", 0}, [] { return true; }, "job"});
+    world.daemons_run("job");
     std::size_t before = world.mesh->queued_bytes(1);
     world.leave();
     assert_true(packed == std::vector<std::string>{"job:1 "});
