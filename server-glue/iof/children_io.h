@@ -6,6 +6,7 @@
 
 #include "common/wire/iof_messages.h"
 #include "server-glue/iof/iof_ask.h"
+#include "server-glue/iof/pull_gate.h"
 #include "server-glue/iof/tool_pace.h"
 #include "server-glue/step/session_link.h"
 

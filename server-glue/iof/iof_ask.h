@@ -3,74 +3,20 @@
 
 #include "common/base/bytes.h"
 #include "server-glue/core/signature.h"
+#include "server-glue/iof/asking_connection.h"
 #include "server-glue/library/replies.h"
 
-#include <atomic>
 #include <chrono>
-#include <map>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace pmixhost {
 
-// Whether output may be pulled, decided by the loop before anybody asks: libpmix wants the answer at once
-// (iof_upcall.cc).
-struct PullGate {
-    // Any thread; the second one for jobs whose output is forwarded here.
-    std::atomic<pmix_status_t> verdict{PMIX_ERR_NOT_SUPPORTED}, of_children{PMIX_SUCCESS};
-    // Channels of which there is something to have of the processes of this host (readable_streams.h). Any thread.
-    std::atomic<std::uint8_t> there{PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL};
-    // Of the job, whose processes alone can be pulled from; they do not change once there are upcalls.
-    std::string nspace;
-    Rank ranks = 0;
-    std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
-    std::uint64_t most_cache = UINT64_MAX;                                     // bytes that a tool may have held for it
-    // Of this job's processes PMIx_Spawn has said how their output comes here: nothing is held or cached for a tool.
-    // Any thread.
-    std::atomic<bool> comes_as_spawned{false};
-    bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
-    // Somebody pulls, and has had what was written before. Any thread: the upcall notes it, the loop puts it right.
-    std::atomic<bool> kept_is_gone{false};
-    // Or of a job of which these channels are forwarded to this one (children_io.h). Any thread.
-    void note_child(const Bytes &child, std::uint8_t channels_of_it) {
-        std::lock_guard guard(lock_);
-        children_[child] = channels_of_it;
-    }
-    // Nothing: it is none.
-    std::optional<std::uint8_t> channels_of_child(const Bytes &child) {
-        std::lock_guard guard(lock_);
-        auto found = children_.find(child);
-        return found == children_.end() ? std::nullopt : std::optional(found->second);
-    }
-
-    // Or of one of which nothing is forwarded: there is nothing to pull.
-    void note_unforwarded_child(const Bytes &child) {
-        std::lock_guard guard(lock_);
-        unforwarded_.insert(child);
-    }
-    bool has_unforwarded_child(const Bytes &child) {
-        std::lock_guard guard(lock_);
-        return unforwarded_.contains(child);
-    }
-    // It has ended, or whom its output is for has gone.
-    void forget_child(const Bytes &child) {
-        std::lock_guard guard(lock_);
-        children_.erase(child);
-        unforwarded_.erase(child);
-    }
-
-  private:
-    std::mutex lock_;
-    std::map<Bytes, std::uint8_t> children_;
-    std::set<Bytes> unforwarded_;
-};
-
-// One that has been granted. Who pulls libpmix does not say; whether it is a tool is known where its own objects are
-// (library/pull_asker.h).
+// A pull that has been granted (pull_gate.h). Who pulls libpmix does not say; whether it is a tool, and on which
+// connection it asks, is known where its own objects are (library/pull_asker.h).
 struct PullAsk {
     std::optional<bool> by_tool;
+    std::optional<AskingConnection> connection;
     static constexpr std::size_t max_sources = 1'000'000;
     std::vector<Process> sources;
     std::uint8_t channels = 0;
@@ -86,9 +32,10 @@ struct PullAsk {
     std::optional<std::chrono::seconds> since; // of what was written before: own_key::output_since
     bool of_child = false;                     // of a job whose output is forwarded here: it comes in any case
 };
-// One pull is over; libpmix does not say which.
+// One pull of whoever asks is over; libpmix does not say which.
 struct PullEndAsk {
     std::optional<bool> by_tool;
+    std::optional<AskingConnection> connection;
 };
 
 struct PushAsk {

@@ -1,11 +1,12 @@
 // Upcalls of output that is pulled and input that is pushed.
 //
 // A pull is answered here and now: after PMIX_SUCCESS libpmix frees what its callback needs (4.2.2 and 5.0.7,
-// pmix_server_iofreg). It does not say who pulls, nor, at the end, which pull it is that ends.
+// pmix_server_iofreg). It does not say who pulls, nor, at the end, which pull it is that ends (library/pull_asker.h).
 #include "common/rendezvous/own_keys.h"
 #include "common/text/time_back.h"
 #include "server-glue/iof/held_output.h"
 #include "server-glue/iof/iof_ask.h"
+#include "server-glue/iof/pull_gate.h"
 #include "server-glue/library/iof_deregistration.h"
 #include "server-glue/library/library_version.h"
 #include "server-glue/library/pull_asker.h"
@@ -88,17 +89,23 @@ std::optional<bool> is_of_a_tool(const void *data) {
     return known < 0 ? std::nullopt : std::optional(known == 1);
 }
 
+std::optional<AskingConnection> connection_of(const void *data) {
+    const int number = library_is_of_headers() ? pmixhost_pull_connection(data) : PMIXHOST_PULL_CONNECTION_UNKNOWN;
+    return number == PMIXHOST_PULL_CONNECTION_UNKNOWN ? std::nullopt : std::optional(AskingConnection::of(number));
+}
+
 pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[],
                           std::size_t ndirs, pmix_iof_channel_t channels, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         if (ends_a_pull(count, directives, ndirs, channels)) {
-            post(upcalls, PullEndAsk{is_of_a_tool(data)});
+            post(upcalls, PullEndAsk{is_of_a_tool(data), connection_of(data)});
             if (library_answers_iof_deregistrations_astray() && library_is_of_headers())
                 pmixhost_mend_iof_deregistration(data);
             return PMIX_OPERATION_SUCCEEDED;
         }
         PullAsk ask;
         ask.by_tool = is_of_a_tool(data);
+        ask.connection = connection_of(data);
         bool must_have_kept = false;
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
             if (auto status = read(directives[i], ask, must_have_kept); status != PMIX_SUCCESS)

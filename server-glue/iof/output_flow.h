@@ -35,6 +35,7 @@ struct OutputWish {
     Duration kept_for = Duration::max(); // but not with what was written longer ago
     HeldOutput::Rule held;               // how long output is held for larger pieces, at the host of who writes
     bool whole = false; // nothing is dropped: beyond `cache` there is no room(), and whoever writes waits
+    bool operator==(const OutputWish &) const = default;
     // Is what a process writes to it given to nobody else?
     bool takes_alone(Rank rank, std::uint8_t channel) const { return whole || taken_over.has(rank, channel); }
 };

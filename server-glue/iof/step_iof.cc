@@ -9,41 +9,24 @@
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
-#include <bit>
 #include <ctime>
 
 namespace pmixhost {
 
 namespace {
 
-// libpmix does not tell when a tool goes. What one has taken over goes nowhere from its end to the next look.
-constexpr Duration tools_look = std::chrono::seconds(1), taken_over_look = std::chrono::milliseconds(20);
 // A stream that is open when its task has ended is held by what the task has left behind.
 constexpr Duration left_open_patience = std::chrono::seconds(5);
 // What is forwarded has no other reader, and its own may be slow.
 constexpr Duration forward_patience = OutputForward::comes_within + std::chrono::seconds(5);
-// Where the output of a spawned job comes together.
-constexpr HostIndex forwarding_host = 0;
-// What any host holds back, however little was asked for: what comes must stay for a moment.
-constexpr std::uint64_t least_cache = 64u << 10; // that of io.cache is not less
 // Nobody's: what is delivered for it replaces the last piece that libpmix keeps for whoever pulls next.
 constexpr const char *nobody = "pmixhost.nobody";
 
 } // namespace
 
-static OutputWish forwarded(std::uint8_t channels, const StepContext &context) {
-    constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
-    OutputWish wish;
-    wish.pulled = wish.taken_over = OutputSelection(channels & output);
-    wish.cache = context.settings.io_cache;
-    wish.held = {context.step.parent->held_bytes, std::chrono::seconds(context.step.parent->held_seconds)};
-    wish.whole = true;
-    return wish;
-}
-
 StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, ChildrenIo &children)
     : StepService(context.services), context_(context), tools_(tools), events_(events), children_(children),
-      forwards_(context.step.parent ? context.step.parent->forwards : 0),
+      pulls_(context.log, *this), parent_(*this, context.step, context.settings.io_cache),
       streams_(context.loop, context.settings.io_kept,
                {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
                 [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },
@@ -61,33 +44,26 @@ StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, Chi
       readable_(context.ranks_here().size()),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
-    children_.when_output_fails([this](const Bytes &nspace, const auto &channels) { tell_failures(channels, nspace); });
-    streams_.hold_input(forwards_ & wire::stdin_channel);
-    if (forwards_output())
-        begin_forwarding();
+    children_.when_output_fails(
+        [this](const Bytes &nspace, const auto &channels) { pulls_.tell_failures(channels, nspace); });
+    streams_.hold_input(parent_.has_input());
+    if (parent_.has_output()) // before any task writes; and on all hosts, whose output waits for the demand
+        output_.expect(ParentForwarding::host, parent_.wish());
 }
 
 void StepIof::take_asks(UpcallHandlers &handlers) {
-    gate_ = handlers.shared<PullGate>();
-    gate_->nspace = context_.step.nspace;
-    gate_->ranks = context_.step.map.rank_count();
-    gate_->can_be_taken_over = captures(context_);
-    gate_->most_cache = context_.settings.io_cache;
-    gate_->comes_as_spawned = forward_.has_value();
+    ToolPulls::Job job{context_.step.nspace, context_.step.job_id, context_.step.map.rank_count()};
+    job.can_be_read = can_be_read(context_);
+    job.can_be_taken_over = captures(context_);
+    job.most_cache = context_.settings.io_cache;
     if (context_.step.parent)
-        gate_->channels = forwards_;
-    tools_.when_one_comes([this] { judge(); });
-    handlers.on<PullAsk>([this](PullAsk ask) { pull(std::move(ask)); });
-    handlers.on<PullEndAsk>([this](PullEndAsk ask) {
-        if (ask.by_tool == false)
-            return; // what a process of the job pulls is of its children, and is not counted
-        if (child_pulls_ > 0)
-            --child_pulls_; // it may have been the other kind
-        else if (pulls_ > 0 && --pulls_ == 0)
-            return end_pulls("it is over");
-        restore();
-    });
-    handlers.on<PushAsk>([this](PushAsk ask) { push(std::move(ask)); });
+        job.channels = parent_.channels();
+    pulls_.open(handlers.shared<PullGate>(), std::move(job));
+    pulls_.note_forwarded(parent_.gathers());
+    tools_.when_one_comes([this] { pulls_.judge(context_.now()); });
+    handlers.on_unjudged<PullAsk>([this](PullAsk ask) { pulls_.pull(context_.now(), ask); });
+    handlers.on_unjudged<PullEndAsk>([this](PullEndAsk ask) { pulls_.end_pull(ask); });
+    handlers.on<PushAsk>(policy::Action::input, [this](PushAsk ask) { push(std::move(ask)); });
 }
 
 void StepIof::take_messages(StepMessages &messages) {
@@ -109,11 +85,10 @@ void StepIof::take_messages(StepMessages &messages) {
         Peer::host, [this](HostIndex from, wire::InputTaken message, SharedBytes) { input_.on_taken(from, message); });
     messages.on<wire::ForwardedOutputTaken>(Peer::session,
                                             [this](HostIndex, wire::ForwardedOutputTaken message, SharedBytes) {
-                                                if (forward_)
-                                                    forward_->on_reply(context_.now(), message);
+                                                parent_.on_reply(context_.now(), message);
                                             });
     messages.on<wire::ForwardedInput>(Peer::session, [this](HostIndex, wire::ForwardedInput message, SharedBytes) {
-        on_forwarded_input(std::move(message));
+        parent_.on_input(std::move(message));
     });
 }
 
@@ -132,13 +107,13 @@ void StepIof::on_bad_ends(const wire::HostReport &report) {
     std::vector<std::pair<Rank, std::uint8_t>> forwarded;
     for (Rank rank : context_.step.map.ranks_on(report.host)) {
         for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
-            if (forward_ && (forwards_ & channel))
+            if (parent_.gathers(channel))
                 forwarded.emplace_back(rank, channel); // its parent hears it, too, behind what has come
-            else if (pulls_ > 0 && wish_.pulled.has(rank, channel) && !ended_here_.contains({rank, channel}))
+            else if (pulls_.waits_for(rank, channel))
                 failed[rank] |= channel;
         }
     }
-    tell_failures(failed, context_.step.nspace);
+    pulls_.tell_failures(failed, context_.step.nspace);
     output_.failed_here(forwarded);
 }
 
@@ -155,8 +130,8 @@ void StepIof::note_unread(Rank rank, std::uint8_t channels) {
 
 bool StepIof::holds_end(TimePoint ended) {
     output_.release_held();
-    if (forwards_output() && context_.now() < ended + forward_patience &&
-        (output_.anything_waits() || (forward_ && !forwarded_all())))
+    if (parent_.has_output() && context_.now() < ended + forward_patience &&
+        (output_.anything_waits() || !parent_has_all()))
         return true;
     if (streams_.rm_waits())
         return true; // the RM waits as well, and says when that is enough
@@ -171,57 +146,33 @@ bool StepIof::holds_end(TimePoint ended) {
            !tools_have_all();
 }
 
-// Those of other hosts may still run: what they write comes through here.
-bool StepIof::forwarded_all() {
-    if (forward_->waits())
-        return false;
-    constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
-    std::size_t streams = context_.step.map.rank_count() *
-                          static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(forwards_ & output)));
+bool StepIof::parent_has_all() {
     bool alone = true;
     for (HostIndex host = 0; host < context_.step.map.host_count(); ++host)
         alone = alone && (host == context_.self() || context_.host_gone(host));
-    return alone || forward_ended_.size() >= streams;
+    return !parent_.gathers() || parent_.has_gone(alone);
 }
 
 // Tools of this host have got the ends of all that they pull, or there are none.
 bool StepIof::tools_have_all() {
-    if (pulls_ == 0 || tools_.how_many() == 0)
-        return true;
-    return wish_.pulled.is_within(ended_here_, context_.step.map.rank_count()) && tools_.most_unsent() == 0;
+    return !pulls_.any() || tools_.how_many() == 0 || (pulls_.has_all_ends() && tools_.most_unsent() == 0);
 }
 
-static OutputSelection asked_for(const PullAsk &ask) {
-    std::set<Rank> ranks;
-    for (const auto &source : ask.sources) {
-        if (source.rank == PMIX_RANK_WILDCARD)
-            return ask.channels;
-        ranks.insert(source.rank);
-    }
-    return {ask.channels, ranks};
+void StepIof::note_streams(Rank rank, std::uint8_t channels) {
+    readable_.note(rank, channels);
+    pulls_.note_there(readable_.there());
 }
 
-// Who wants it sooner is not to wait for who does not.
-static HeldOutput::Rule least(const HeldOutput::Rule &one, const HeldOutput::Rule &other) {
-    if (one.bytes == 0 || other.bytes == 0)
-        return {};
-    return {std::min(one.bytes, other.bytes), std::min(one.time, other.time)};
+// --- what is wanted ---------------------------------------------------------------------------------
+
+StepIof::Tools StepIof::tools() {
+    const std::size_t here = tools_.how_many(); // the others follow from this look
+    return {here, tools_.have_gone(), tools_.oldest(), tools_.newest(), tools_.all_may(policy::Action::output)};
 }
 
-// --- pulls ------------------------------------------------------------------------------------------
-
-// Of whoever took the output over libpmix does not say whether it is the one that has gone.
-void StepIof::restore() {
-    if (wish_.taken_over.none())
-        return;
-    wish_.taken_over = {};
-    want();
-}
-
-// What this host's tools want, and what is forwarded.
-void StepIof::want() {
-    // They can pull only what is forwarded (PullGate::channels).
-    output_.pull(context_.now(), forward_ ? forwarded(forwards_, context_) : wish_);
+// What is forwarded comes in any case, and tools can pull nothing else (PullGate::channels).
+void StepIof::want(const OutputWish &wish) {
+    output_.pull(context_.now(), parent_.gathers() ? parent_.wish() : wish);
     read_copy_if_wanted();
 }
 
@@ -237,125 +188,16 @@ bool StepIof::copy_is_wanted() const {
     });
 }
 
-// A tool has come or gone, or perhaps. libpmix cannot keep what one tool pulls from another that was refused the same.
-void StepIof::judge() {
-    const std::size_t present = tools_.how_many();
-    if (present == 0)
-        child_pulls_ = 0;
-    bool may = tools_.all_may(policy::Action::output);
-    gate_->of_children = may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    if (!can_be_read(context_))
-        return;
-    pmix_status_t verdict = present == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    tools_.log_output_decisions(gate_->verdict.exchange(verdict) != verdict);
-    if (pulls_ > 0 && !may)
-        tell_failure(wish_.pulled);
-    if (pulls_ > 0 && (!may || present == 0))
-        end_pulls(may ? "no tool is here" : "a tool has come that the rules allow no output");
-    else if (pulls_ > 0 && tools_.oldest() > last_to_pull_)
-        end_pulls("who pulled it has gone"); // so the next one has what was written before
-    else if (std::exchange(gone_, tools_.have_gone()) != tools_.have_gone())
-        restore();
-    look_at_tools_ =
-        present == 0 ? TimePoint::max() : context_.now() + (!wish_.taken_over.none() ? taken_over_look : tools_look);
-}
-
-void StepIof::note_streams(Rank rank, std::uint8_t channels) {
-    readable_.note(rank, channels);
-    const std::uint8_t there = readable_.there();
-    if (gate_ && gate_->there.exchange(there) != there)
-        context_.log.info("what the processes here write to {} is their own: there is nothing of it for tools",
-                          there == 0                      ? "standard output and error"
-                          : there == wire::stdout_channel ? "standard error"
-                                                          : "standard output");
-}
-
-void StepIof::pull(PullAsk ask) {
-    if (ask.of_child) {
-        child_pulls_ += ask.by_tool.value_or(tools_.how_many() > 0); // how those of processes end nobody tells
-        return;
-    }
-    const OutputSelection asked = asked_for(ask);
-    if (gate_->verdict != PMIX_SUCCESS) { // a tool without the right has come meanwhile
-        gate_->kept_is_gone = pulls_ > 0;
-        return tell_failure(asked);
-    }
-    wish_.pulled.add(asked);
-    if (ask.take_over)
-        wish_.taken_over.add(asked);
-    const std::uint64_t most = context_.settings.io_cache;
-    wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
-    wish_.drop_oldest = ask.drop_oldest.value_or(wish_.drop_oldest);
-    auto held = HeldOutput::rule_of(ask.held, ask.held_for);
-    wish_.held = pulls_ == 0 ? held : least(wish_.held, held);
-    wish_.kept = pulls_++ == 0 && ask.since != std::chrono::seconds(0); // who pulls already has had it
-    wish_.kept_for = ask.since ? Duration(*ask.since) : Duration::max();
-    gate_->kept_is_gone = true;
-    if (pulls_ == 1 && ask.since)
-        tell_what_is_undated(*ask.since);
-    last_to_pull_ = tools_.newest();
-    context_.log.info("output of job {} is pulled{}", context_.step.job_id, ask.take_over ? ", and taken over" : "");
-    if (forward_ && wish_.kept)
-        give_what_was_forwarded();
-    want();
-    wish_.kept = false; // once is enough: others who come and go have it said again what is wanted
-    judge();            // for when to look at the tools
-}
-
-// To tools that come late. What is forwarded has gone to the parent, so the flow, which is for that one, does not bring
-// it again. Of other hosts' processes only the ends are known here.
-void StepIof::give_what_was_forwarded() {
-    auto give = [this](Rank rank, std::uint8_t channel, Bytes bytes, bool end, bool cut) {
-        PmixLibrary::OutputText text{proc_of(context_.step.nspace, rank), channel, std::move(bytes), end};
-        text.cut = cut;
-        context_.library->deliver_output(std::move(text), [this](pmix_status_t) { queue_taken(0); });
-    };
-    for (auto &piece : kept_output(wish_)) {
-        // The last of it may be still to come this way.
-        const std::uint64_t comes = output_.undelivered(piece.rank, piece.channel);
-        piece.bytes.resize(piece.bytes.size() - std::min<std::uint64_t>(piece.bytes.size(), comes));
-        if (!piece.bytes.empty() || piece.cut)
-            give(piece.rank, piece.channel, std::move(piece.bytes), false, piece.cut != 0);
-    }
-    for (auto [rank, channel] : forward_ended_) {
-        if (!wish_.pulled.has(rank, channel))
-            continue;
-        ended_here_.emplace(rank, channel);
-        give(rank, channel, {}, true, false);
-    }
-}
-
-// An RM does not say when what it gives of before was written.
-void StepIof::tell_what_is_undated(Duration since) {
-    if (captures(context_) || !copy_.streams().may_be_older(context_.now() - since))
-        return;
-    const auto &ranks = wish_.pulled.whose().begin()->second;
-    Rank any = ranks.empty() ? 0 : *ranks.begin();
-    PmixLibrary::OutputText text{proc_of(context_.step.nspace, any), wish_.pulled.channels(), {}, false};
-    text.undated = true;
-    context_.library->deliver_output(std::move(text), [](pmix_status_t) {});
-}
-
-void StepIof::end_pulls(const char *why) {
-    pulls_ = 0;
-    gate_->kept_is_gone = false;
-    wish_ = {};
-    untold_.clear();
-    want();
-    context_.log.info("output of job {} is no longer pulled: {}", context_.step.job_id, why);
-    context_.library->deliver_output({proc_of(nobody, 0), wire::stdout_channel, {}, true}, [](pmix_status_t) {});
-}
-
 void StepIof::on_time(TimePoint now) {
-    if (now >= look_at_tools_)
-        judge();
+    pulls_.on_time(now);
     if (now >= pace_.next_time())
         go_on();
     copy_.on_time(now);
     output_.on_time(now);
-    if (forward_)
-        forward_->on_time(now);
+    parent_.on_time(now);
 }
+
+// --- what is given ----------------------------------------------------------------------------------
 
 std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
     std::vector<wire::OutputPiece> pieces;
@@ -378,72 +220,50 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
     return pieces;
 }
 
-// A tool that took the output over and has gone is noticed before more is lost.
-void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
-    if (!wish_.taken_over.none())
-        look_at_tools_ = context_.now();
-    std::map<Rank, std::uint8_t> failed;
+// The flow is for the parent, and does not bring it again. Of other hosts' processes only the ends are known here.
+std::vector<wire::OutputPiece> StepIof::forwarded_before(const OutputWish &wish) {
+    if (!parent_.gathers())
+        return {};
+    auto pieces = kept_output(wish);
     for (auto &piece : pieces) {
-        std::uint32_t of_this = OutputQueue::cost(piece);
-        bool is_forwarded = forward_ && (forwards_ & piece.channel);
-        if (is_forwarded) {
-            wire::OutputPiece once = piece; // a stream ends once, though more of it may come from a host in between
-            if ((piece.end || piece.failed) && !forward_ended_.emplace(piece.rank, piece.channel).second)
-                once.end = once.failed = 0;
-            forward_->add(std::move(once), std::exchange(of_this, 0));
-        }
-        if (pulls_ == 0 || !wish_.pulled.has(piece.rank, piece.channel)) {
-            queue_taken(of_this);
-            continue;
-        }
-        // A tool that is slow holds up neither the one it is for nor who writes. It hears of the end all the same.
-        if (is_forwarded && pace_.next_time() != TimePoint::max())
-            piece.dropped += std::exchange(piece.bytes, {}).size();
-        if (piece.dropped > 0) {
-            missed_ += piece.dropped;
-            untold_[{piece.rank, piece.channel}] += piece.dropped;
-            if (auto others = missed_lines_.admit(context_.now()))
-                context_.log.warning("tools here were too slow for the output of rank {}: {} bytes of job {} are "
-                                     "missing so far (io.cache){}",
-                                     piece.rank, missed_, context_.step.job_id, not_logged(*others));
-        }
-        if (piece.failed) {
-            if (!ended_here_.contains({piece.rank, piece.channel}))
-                failed[piece.rank] |= piece.channel;
-            queue_taken(of_this);
-            continue;
-        }
-        if (piece.bytes.empty() && !piece.end) {
-            queue_taken(of_this);
-            continue;
-        }
-        if (piece.end)
-            ended_here_.emplace(piece.rank, piece.channel);
-        PmixLibrary::OutputText text{proc_of(context_.step.nspace, piece.rank), piece.channel, std::move(piece.bytes),
-                                     piece.end != 0};
-        text.cut = piece.cut != 0;
-        if (auto untold = untold_.extract({piece.rank, piece.channel}))
-            text.missing = untold.mapped();
-        context_.library->deliver_output(std::move(text), [this, of_this](pmix_status_t) { queue_taken(of_this); });
+        // The last of it may be still to come this way.
+        const std::uint64_t comes = output_.undelivered(piece.rank, piece.channel);
+        piece.bytes.resize(piece.bytes.size() - std::min<std::uint64_t>(piece.bytes.size(), comes));
+        piece.end = 0;
     }
-    tell_failures(failed, context_.step.nspace);
+    for (auto [rank, channel] : parent_.ended()) {
+        if (wish.pulled.has(rank, channel))
+            pieces.push_back({rank, channel, 1, 0, {}});
+    }
+    return pieces;
 }
 
-// An event for those that have the same channels.
-void StepIof::tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace) {
-    std::map<std::uint8_t, std::vector<Rank>> ranks;
-    for (auto [rank, of_rank] : channels)
-        ranks[of_rank].push_back(rank);
-    for (const auto &[of_ranks, which] : ranks)
-        tell_failure(which, of_ranks, nspace);
+void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
+    std::vector<ToolPulls::Delivery> for_tools;
+    for (auto &piece : pieces) {
+        std::uint32_t cost = OutputQueue::cost(piece);
+        if (parent_.gathers(piece.channel)) {
+            parent_.add(piece, std::exchange(cost, 0));
+            // A tool that is slow holds up neither the one it is for nor who writes. It hears of the end all the same.
+            if (pace_.next_time() != TimePoint::max())
+                piece.dropped += std::exchange(piece.bytes, {}).size();
+        }
+        for_tools.push_back({std::move(piece), cost});
+    }
+    pulls_.deliver(context_.now(), std::move(for_tools));
 }
 
-void StepIof::tell_failure(const OutputSelection &of) {
-    std::map<std::set<Rank>, std::uint8_t> channels;
-    for (const auto &[channel, ranks] : of.whose())
-        channels[ranks] |= channel;
-    for (const auto &[ranks, of_ranks] : channels)
-        tell_failure({ranks.begin(), ranks.end()}, of_ranks, context_.step.nspace);
+void StepIof::give_tools(ToolOutput output, std::uint32_t cost) {
+    PmixLibrary::OutputText text{proc_of(context_.step.nspace, output.rank), output.channel, std::move(output.bytes),
+                                 output.end};
+    text.undated = output.undated;
+    text.cut = output.cut;
+    text.missing = output.missing;
+    context_.library->deliver_output(std::move(text), [this, cost](pmix_status_t) { queue_taken(cost); });
+}
+
+void StepIof::give_nobody() {
+    context_.library->deliver_output({proc_of(nobody, 0), wire::stdout_channel, {}, true}, [](pmix_status_t) {});
 }
 
 // Of whoever pulls libpmix tells nobody, so all who have asked for such events hear it.
@@ -481,60 +301,28 @@ void StepIof::go_on() {
 
 // --- to the parent of a spawned job ------------------------------------------------------------------
 
-// Before any task writes; and on all hosts, whose output waits for the demand.
-void StepIof::begin_forwarding() {
-    output_.expect(forwarding_host, forwarded(forwards_, context_));
-    if (context_.self() != forwarding_host)
+void StepIof::on_library() {
+    if (!parent_.gathers())
         return;
-    const auto &parent = *context_.step.parent;
-    forward_.emplace(parent.nspace, parent.host,
-                     OutputForward::Callbacks{
-                         [this](wire::ForwardedOutput message) {
-                             if (!context_.send_to_session(message))
-                                 context_.loop.post([this] { on_session_gone(); });
-                         },
-                         [this](std::uint32_t cost) { context_.loop.post([this, cost] { output_.taken(cost); }); },
-                         [this](std::uint64_t lost) { context_.loop.post([this, lost] { end_forwarding(lost); }); }});
+    want(pulls_.wish());
+    parent_.open();
 }
 
-void StepIof::on_library() {
-    if (!forward_)
-        return;
-    want();
-    forward_->open();
+void StepIof::forward(wire::ForwardedOutput message) {
+    if (!context_.send_to_session(message))
+        context_.loop.post([this] { on_session_gone(); });
 }
 
 // The RM gets what comes now.
-void StepIof::end_forwarding(std::uint64_t lost) {
+void StepIof::parent_takes_no_more(std::uint64_t lost) {
     context_.log.info("the output of job {} is no longer forwarded: {} has nobody who takes it; {} bytes are lost",
                       context_.step.job_id, context_.step.parent->nspace, lost);
-    forward_.reset();
-    if (gate_)
-        gate_->comes_as_spawned = false;
-    // Who writes to the processes is there no more than who reads them; it could not always say so.
-    forwards_ &= wire::stdin_channel;
-    if (forwards_ != 0)
-        input_.push({context_.step.parent->nspace, 0}, {}, {}, true, StatusReply([](pmix_status_t) {}, PMIX_ERROR));
-    want();
+    pulls_.note_forwarded(false);
+    want(pulls_.wish());
 }
 
-void StepIof::on_forwarded_input(wire::ForwardedInput message) {
-    StatusReply reply(
-        [this, id = message.id](pmix_status_t status) {
-            context_.send_to_session(wire::ForwardedInputTaken{id, status});
-        },
-        PMIX_ERR_LOST_CONNECTION);
-    bool known = std::all_of(message.ranks.begin(), message.ranks.end(),
-                             [this](Rank rank) { return rank < context_.step.map.rank_count(); });
-    if (!context_.step.parent || message.source != context_.step.parent->nspace ||
-        (forwards_ & wire::stdin_channel) == 0)
-        return reply(PMIX_ERR_NOT_SUPPORTED);
-    if (!known)
-        return reply(PMIX_ERR_NOT_FOUND);
-    std::sort(message.ranks.begin(), message.ranks.end());
-    message.ranks.erase(std::unique(message.ranks.begin(), message.ranks.end()), message.ranks.end());
-    input_.push({std::move(message.source), 0}, std::move(message.ranks), std::move(message.bytes), message.end != 0,
-                std::move(reply));
+void StepIof::push_from_parent(std::vector<Rank> ranks, Bytes bytes, bool end, StatusReply reply) {
+    input_.push({context_.step.parent->nspace, 0}, std::move(ranks), std::move(bytes), end, std::move(reply));
 }
 
 // --- pushes -----------------------------------------------------------------------------------------
@@ -543,7 +331,7 @@ void StepIof::push(PushAsk ask) {
     if (!ask.targets.empty() && children_.channels_of(ask.targets.front().nspace) != 0)
         return children_.push(std::move(ask));
     // To a spawned job nobody writes but where that was asked for, though one task may have its input open for srun's.
-    if (!captures(context_) || (context_.step.parent && !(forwards_ & wire::stdin_channel)))
+    if (!captures(context_) || (context_.step.parent && !parent_.has_input()))
         return ask.reply(PMIX_ERR_NOT_SUPPORTED);
     std::vector<Rank> ranks;
     bool everyone = ask.targets.empty();

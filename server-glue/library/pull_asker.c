@@ -9,12 +9,24 @@
 
 #include "src/server/pmix_server_ops.h"
 
-int pmixhost_pull_is_of_a_tool(const void *cbdata) {
-    const pmix_setup_caddy_t *caddy = cbdata;
+static const pmix_peer_t *asker_of(const pmix_setup_caddy_t *caddy) {
     const pmix_server_caddy_t *request = caddy ? caddy->cbdata : NULL;
-    if (!request || !request->peer)
+    return request ? request->peer : NULL;
+}
+
+int pmixhost_pull_is_of_a_tool(const void *cbdata) {
+    const pmix_peer_t *asker = asker_of(cbdata);
+    if (!asker)
         return -1;
-    return PMIX_PEER_IS_TOOL(request->peer) ? 1 : 0;
+    return PMIX_PEER_IS_TOOL(asker) ? 1 : 0;
+}
+
+/* The library closes it in the same thread, and sets this to -1 then (CLOSE_THE_SOCKET). */
+int pmixhost_pull_connection(const void *cbdata) {
+    const pmix_peer_t *asker = asker_of(cbdata);
+    if (!asker)
+        return PMIXHOST_PULL_CONNECTION_UNKNOWN;
+    return asker->sd < 0 ? PMIXHOST_PULL_CONNECTION_CLOSED : asker->sd;
 }
 
 #else
@@ -22,6 +34,11 @@ int pmixhost_pull_is_of_a_tool(const void *cbdata) {
 int pmixhost_pull_is_of_a_tool(const void *cbdata) {
     (void)cbdata;
     return -1;
+}
+
+int pmixhost_pull_connection(const void *cbdata) {
+    (void)cbdata;
+    return PMIXHOST_PULL_CONNECTION_UNKNOWN;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Who asks for PMIx_IOF_pull or PMIx_IOF_deregister: a tool, or a process of the job.
+/* Who asks for PMIx_IOF_pull or PMIx_IOF_deregister: a tool, or a process of the job; and on which connection.
  *
  * libpmix tells its host environment of neither who it is. It is in the object that iof_pull gets as callback data,
  * which is libpmix' own: it is looked at only where pmixhost was compiled with the headers of that very library
@@ -13,6 +13,11 @@ extern "C" {
  * library's thread, which the upcall is in. The caller has checked that the library's version is that of the headers.
  */
 int pmixhost_pull_is_of_a_tool(const void *cbdata);
+
+/* Likewise: the descriptor of the connection that it came on, which is the library's and stays open until the upcall
+ * returns; below 0: the library has closed it already, or it is not known. */
+enum { PMIXHOST_PULL_CONNECTION_CLOSED = -1, PMIXHOST_PULL_CONNECTION_UNKNOWN = -2 };
+int pmixhost_pull_connection(const void *cbdata);
 
 #ifdef __cplusplus
 }

@@ -39,9 +39,15 @@ static void who_asks_is_in_the_request(void **state) {
     static pmix_peer_t peer;
     (void)state;
     assert_int_equal(pmixhost_pull_is_of_a_tool(&caddy), -1);
+    assert_int_equal(pmixhost_pull_connection(&caddy), PMIXHOST_PULL_CONNECTION_UNKNOWN);
     caddy.cbdata = &request;
     assert_int_equal(pmixhost_pull_is_of_a_tool(&caddy), -1);
+    assert_int_equal(pmixhost_pull_connection(&caddy), PMIXHOST_PULL_CONNECTION_UNKNOWN);
     request.peer = &peer;
+    peer.sd = 77;
+    assert_int_equal(pmixhost_pull_connection(&caddy), 77);
+    peer.sd = -1;
+    assert_int_equal(pmixhost_pull_connection(&caddy), PMIXHOST_PULL_CONNECTION_CLOSED);
     peer.proc_type.type = PMIX_PROC_CLIENT;
     assert_int_equal(pmixhost_pull_is_of_a_tool(&caddy), 0);
     peer.proc_type.type = PMIX_PROC_TOOL;
@@ -53,6 +59,7 @@ static void who_asks_is_in_the_request(void **state) {
 static void who_asks_is_in_the_request(void **state) {
     (void)state;
     assert_int_equal(pmixhost_pull_is_of_a_tool(NULL), -1);
+    assert_int_equal(pmixhost_pull_connection(NULL), PMIXHOST_PULL_CONNECTION_UNKNOWN);
     skip();
 }
 

@@ -44,6 +44,17 @@ for reader in first second third; do
     on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
     wait "$reads"
 done
+# Also where that one said nothing: for a time, which only who is the first can have.
+at_host "$pmixhost" output -r 1 --stdout "$job" >"$test_dir/reader.killed" 2>&1 9>&- &
+reads=$!
+ok "and to one that is killed then" until_true 20 said reader.killed 'early 1'
+on_host "$host" pkill -KILL -u pmixuser1 -f "^$pmixhost output"
+wait "$reads" 2>/dev/null
+at_host "$pmixhost" output --since 5m -r 1 --stdout "$job" >"$test_dir/reader.after" 2>&1 9>&- &
+reads=$!
+ok "and to who comes after one that was killed" until_true 20 said reader.after 'early 1'
+on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
+wait "$reads"
 on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost events"
 wait "$bystander"
 # In the background, the terminal is not the command's to change: it would be stopped.
@@ -70,7 +81,7 @@ on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
 wait "$reads"
 at_host "$pmixhost" output --since 0 "$job" >"$test_dir/since" 2>&1 9>&- &
 reads=$!
-until_true 20 pulls 6
+until_true 20 pulls 8
 touch "$test_dir/go_on"
 ok "--since 0: what comes is there" until_true 20 eval '(($(grep -c more "$test_dir/since") == 4))'
 is "--since 0: and nothing of before" "$(sort "$test_dir/since" | tr '\n' ' ')" "more 0 more 1 more 2 more 3 "
@@ -86,7 +97,7 @@ labelled=$!
 ok "it shows what was written before" until_true 20 said labelled 'early 3'
 at_host "$pmixhost" output -l -r 1,3 --stdout "$job" >"$test_dir/some" 2>&1 9>&- &
 some=$!
-until_true 20 pulls 8
+until_true 20 pulls 10
 touch "$test_dir/go"
 wait "$labelled"
 is "pmixhost output ends with the job" "$?" 0

@@ -1,0 +1,289 @@
+// See tool_pulls.h.
+#include "server-glue/iof/tool_pulls.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+static OutputSelection asked_for(const PullAsk &ask) {
+    std::set<Rank> ranks;
+    for (const auto &source : ask.sources) {
+        if (source.rank == PMIX_RANK_WILDCARD)
+            return ask.channels;
+        ranks.insert(source.rank);
+    }
+    return {ask.channels, ranks};
+}
+
+// Who wants it sooner is not to wait for who does not.
+static HeldOutput::Rule least(const HeldOutput::Rule &one, const HeldOutput::Rule &other) {
+    if (one.bytes == 0 || other.bytes == 0)
+        return {};
+    return {std::min(one.bytes, other.bytes), std::min(one.time, other.time)};
+}
+
+// `is_first`: nobody wants anything yet.
+static void add(OutputWish &wish, const OutputWish &other, bool is_first) {
+    wish.pulled.add(other.pulled);
+    wish.taken_over.add(other.taken_over);
+    wish.cache = std::max(wish.cache, other.cache);
+    wish.held = is_first ? other.held : least(wish.held, other.held);
+}
+
+void ToolPulls::open(std::shared_ptr<PullGate> gate, Job job) {
+    gate_ = std::move(gate);
+    job_ = std::move(job);
+    gate_->nspace = job_.nspace;
+    gate_->ranks = job_.processes;
+    gate_->can_be_taken_over = job_.can_be_taken_over;
+    gate_->most_cache = job_.most_cache;
+    gate_->channels = job_.channels;
+}
+
+void ToolPulls::note_there(std::uint8_t channels) {
+    if (gate_->there.exchange(channels) != channels)
+        log_.info("what the processes here write to {} is their own: there is nothing of it for tools",
+                  channels == 0                      ? "standard output and error"
+                  : channels == wire::stdout_channel ? "standard error"
+                                                     : "standard output");
+}
+
+bool ToolPulls::any() const {
+    return std::any_of(pulls_.begin(), pulls_.end(), [](const auto &entry) { return entry.second.of_job > 0; });
+}
+
+bool ToolPulls::waits_for(Rank rank, std::uint8_t channel) const {
+    return any() && wish_.pulled.has(rank, channel) && !ended_.contains({rank, channel});
+}
+
+// Of a tool whose connection nobody knows libpmix does not say whether it is the one that had taken the output over.
+// Returns whether less may be wanted than before.
+bool ToolPulls::forget_gone(const ToolPullsPort::Tools &tools) {
+    const bool any_gone = std::exchange(gone_, tools.gone) != tools.gone;
+    bool less = false;
+    for (auto next = pulls_.begin(); next != pulls_.end();) {
+        auto at = next++;
+        auto &[connection, pulls] = *at;
+        if (tools.here == 0 || (connection && !port_.is_here(*connection))) {
+            pulls_.erase(at);
+            less = true;
+            continue;
+        }
+        if (connection)
+            continue;
+        if (tools.oldest > last_unknown_) {
+            pulls.of_job = 0;
+            pulls.wish = {};
+        } else if (any_gone) {
+            pulls.wish.taken_over = {};
+        }
+        less = true;
+        if (pulls.of_job + pulls.of_children == 0)
+            pulls_.erase(at);
+    }
+    return less;
+}
+
+OutputWish ToolPulls::together() const {
+    OutputWish wish;
+    bool is_first = true;
+    for (const auto &[connection, pulls] : pulls_) {
+        if (pulls.of_job > 0)
+            add(wish, pulls.wish, std::exchange(is_first, false));
+    }
+    wish.drop_oldest = wish_.drop_oldest; // as was said last
+    wish.kept_for = wish_.kept_for;
+    return wish;
+}
+
+void ToolPulls::want_what_is_left() {
+    OutputWish left = together();
+    if (left == wish_)
+        return;
+    wish_ = std::move(left);
+    std::erase_if(untold_,
+                  [this](const auto &missed) { return !wish_.pulled.has(missed.first.first, missed.first.second); });
+    port_.want(wish_);
+}
+
+// libpmix cannot keep what one tool pulls from another that was refused the same.
+void ToolPulls::judge(TimePoint now) {
+    const ToolPullsPort::Tools tools = port_.tools();
+    const bool any_pulled = any();
+    const bool less = forget_gone(tools);
+    gate_->of_children = tools.may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    if (!job_.can_be_read)
+        return;
+    pmix_status_t verdict = tools.here == 0 ? PMIX_ERR_NOT_SUPPORTED
+                            : tools.may     ? PMIX_SUCCESS
+                                            : PMIX_ERR_NO_PERMISSIONS;
+    port_.log_decisions(gate_->verdict.exchange(verdict) != verdict);
+    if (any() && !tools.may) {
+        tell_failure(wish_.pulled);
+        end_pulls("a tool has come that the rules allow no output");
+    } else if (any_pulled && !any()) { // so the next one has what was written before
+        end_pulls(tools.here == 0 ? "no tool is here" : "who pulled it has gone");
+    } else if (less) {
+        want_what_is_left();
+    }
+    look_later(now, tools.here);
+}
+
+void ToolPulls::look_later(TimePoint now, std::size_t tools) {
+    look_at_tools_ = tools == 0 ? TimePoint::max() : now + (!wish_.taken_over.none() ? taken_over_look : tools_look);
+}
+
+void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
+    judge(now); // whose pulls go on beside it
+    const ToolPullsPort::Tools tools = port_.tools();
+    const bool is_here = !ask.connection || port_.is_here(*ask.connection);
+    if (ask.of_child) { // how those of processes end nobody tells
+        if (is_here && ask.by_tool.value_or(tools.here > 0))
+            ++pulls_[ask.connection].of_children;
+        return;
+    }
+    const OutputSelection asked = asked_for(ask);
+    if (gate_->verdict != PMIX_SUCCESS || !is_here) {
+        gate_->kept_is_gone = any();
+        if (is_here && tools.here > 0) // a tool without the right has come meanwhile
+            tell_failure(asked);
+        return;
+    }
+    const bool is_first = !any();
+    OutputWish wish;
+    wish.pulled = asked;
+    if (ask.take_over)
+        wish.taken_over = asked;
+    wish.cache = std::clamp(ask.cache.value_or(job_.most_cache), least_cache, job_.most_cache);
+    wish.held = HeldOutput::rule_of(ask.held, ask.held_for);
+    Pulls &pulls = pulls_[ask.connection];
+    add(pulls.wish, wish, pulls.of_job == 0);
+    ++pulls.of_job;
+    if (!ask.connection)
+        last_unknown_ = tools.newest;
+    wish_ = together();
+    wish_.drop_oldest = ask.drop_oldest.value_or(wish_.drop_oldest);
+    wish_.kept = is_first && ask.since != std::chrono::seconds(0); // who pulls already has had it
+    wish_.kept_for = ask.since ? Duration(*ask.since) : Duration::max();
+    gate_->kept_is_gone = true;
+    if (is_first && ask.since)
+        tell_what_is_undated(*ask.since);
+    log_.info("output of job {} is pulled{}", job_.id, ask.take_over ? ", and taken over" : "");
+    if (wish_.kept) {
+        std::vector<Delivery> before;
+        for (auto &piece : port_.forwarded_before(wish_))
+            before.push_back({std::move(piece), 0});
+        deliver(now, std::move(before));
+    }
+    port_.want(wish_);
+    wish_.kept = false; // once is enough: others who come and go have it said again what is wanted
+    look_later(now, tools.here);
+}
+
+// Of several that came on one connection libpmix does not say which it is, nor of which job; so what one of them had
+// taken over is taken over no longer.
+void ToolPulls::end_pull(const PullEndAsk &ask) {
+    if (ask.by_tool == false)
+        return; // what a process of the job pulls is of its children, and is not counted
+    auto found = pulls_.find(ask.connection);
+    if (found == pulls_.end())
+        return; // it went before its word was read
+    const bool any_pulled = any();
+    Pulls &pulls = found->second;
+    if (pulls.of_children > 0)
+        --pulls.of_children;
+    else if (pulls.of_job > 0 && --pulls.of_job == 0)
+        pulls.wish = {};
+    pulls.wish.taken_over = {};
+    if (pulls.of_job + pulls.of_children == 0)
+        pulls_.erase(found);
+    if (any_pulled && !any())
+        end_pulls("it is over");
+    else if (any_pulled)
+        want_what_is_left();
+}
+
+// An RM does not say when what it gives of before was written.
+void ToolPulls::tell_what_is_undated(Duration since) {
+    if (!port_.may_be_undated(since))
+        return;
+    const auto &ranks = wish_.pulled.whose().begin()->second;
+    ToolOutput word;
+    word.rank = ranks.empty() ? 0 : *ranks.begin();
+    word.channel = wish_.pulled.channels();
+    word.undated = true;
+    port_.give_tools(std::move(word), 0);
+}
+
+// What is pulled of children goes on: it is for who spawned them.
+void ToolPulls::end_pulls(const char *why) {
+    for (auto &[connection, pulls] : pulls_) {
+        pulls.of_job = 0;
+        pulls.wish = {};
+    }
+    std::erase_if(pulls_, [](const auto &entry) { return entry.second.of_children == 0; });
+    gate_->kept_is_gone = false;
+    wish_ = {};
+    untold_.clear();
+    port_.want(wish_);
+    log_.info("output of job {} is no longer pulled: {}", job_.id, why);
+    port_.give_nobody();
+}
+
+// A tool that took the output over and has gone is noticed before more is lost.
+void ToolPulls::deliver(TimePoint now, std::vector<Delivery> deliveries) {
+    if (!wish_.taken_over.none())
+        look_at_tools_ = now;
+    std::map<Rank, std::uint8_t> failed;
+    for (auto &[piece, cost] : deliveries) {
+        const Stream stream{piece.rank, piece.channel};
+        if (!any() || !wish_.pulled.has(piece.rank, piece.channel)) {
+            port_.nobody_takes(cost);
+            continue;
+        }
+        if (piece.dropped > 0) {
+            missed_ += piece.dropped;
+            untold_[stream] += piece.dropped;
+            if (auto others = missed_lines_.admit(now))
+                log_.warning("tools here were too slow for the output of rank {}: {} bytes of job {} are missing so "
+                             "far (io.cache){}",
+                             piece.rank, missed_, job_.id, not_logged(*others));
+        }
+        if (piece.failed && !ended_.contains(stream))
+            failed[piece.rank] |= piece.channel;
+        if (piece.failed || (piece.bytes.empty() && !piece.end && !piece.cut)) {
+            port_.nobody_takes(cost);
+            continue;
+        }
+        if (piece.end)
+            ended_.insert(stream);
+        ToolOutput output;
+        output.rank = piece.rank;
+        output.channel = piece.channel;
+        output.bytes = std::move(piece.bytes);
+        output.end = piece.end != 0;
+        output.cut = piece.cut != 0;
+        if (auto untold = untold_.extract(stream))
+            output.missing = untold.mapped();
+        port_.give_tools(std::move(output), cost);
+    }
+    tell_failures(failed, job_.nspace);
+}
+
+void ToolPulls::tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace) {
+    std::map<std::uint8_t, std::vector<Rank>> ranks;
+    for (auto [rank, of_rank] : channels)
+        ranks[of_rank].push_back(rank);
+    for (const auto &[of_ranks, which] : ranks)
+        port_.tell_failure(which, of_ranks, nspace);
+}
+
+void ToolPulls::tell_failure(const OutputSelection &of) {
+    std::map<std::set<Rank>, std::uint8_t> channels;
+    for (const auto &[channel, ranks] : of.whose())
+        channels[ranks] |= channel;
+    for (const auto &[ranks, of_ranks] : channels)
+        port_.tell_failure({ranks.begin(), ranks.end()}, of_ranks, job_.nspace);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,150 @@
+// What the tools of this host pull: who may, what they want together, and what they are given of it, to the last end.
+//
+// What libpmix does not tell decides much of this (contrib/doc/decisions/io.md): which pull has ended, and whom it
+// gives what is delivered. So all that the tools of a daemon want is one wish, and it is delivered only while all of
+// them may have it. Whose pulls there are is known by the connection that asked (library/pull_asker.h), and they end
+// with it; where it is not known, they end when all tools that are here have come after the last pull.
+//
+// Pure: what is asked and what comes in, what is wanted and given out; the caller has the clock and the connections.
+// All in the loop's thread, but for what PullGate says of itself.
+#pragma once
+
+#include "common/base/log.h"
+#include "common/base/rate_limit.h"
+#include "server-glue/iof/iof_ask.h"
+#include "server-glue/iof/output_flow.h"
+#include "server-glue/iof/pull_gate.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace pmixhost {
+
+// For the library, which gives it to whoever pulls it.
+struct ToolOutput {
+    Rank rank = 0;
+    std::uint8_t channel = 0; // one of wire::stdout_channel and stderr_channel
+    Bytes bytes;
+    bool end = false;          // nothing follows
+    bool undated = false;      // of what was before nobody knows when it was written; then of all the pulled channels
+    bool cut = false;          // what was before it is kept no more
+    std::uint64_t missing = 0; // bytes that were left out before it
+};
+
+// Nothing here calls ToolPulls, but for want(), which may deliver().
+class ToolPullsPort {
+  public:
+    virtual ~ToolPullsPort() = default;
+    struct Tools {
+        std::size_t here = 0, gone = 0;       // so many are; so many have, since the beginning
+        std::uint64_t oldest = 0, newest = 0; // StepTools::oldest(), newest()
+        bool may = true;                      // all that are here may have output
+    };
+    virtual Tools tools() = 0;
+    virtual bool is_here(const AskingConnection &connection) = 0;
+    // How the rules have decided, of each tool that has not been told of; `changed`: or otherwise than before.
+    virtual void log_decisions(bool changed) = 0;
+    // Of this host's tools, from now on; with what was written before, if it says so, this once.
+    virtual void want(const OutputWish &wish) = 0;
+    // What is forwarded to the job's parent has gone, and want() does not bring it again: of that, what had been
+    // written lately, and the ends that have been. Nothing where nothing is forwarded here.
+    virtual std::vector<wire::OutputPiece> forwarded_before(const OutputWish &wish) = 0;
+    // Can it be that of what want() brings from before nobody knows whether it was written in that time?
+    virtual bool may_be_undated(Duration since) = 0;
+    // Is told what a piece cost (ToolPulls::Delivery) when the library has queued it, or when nobody gets it.
+    virtual void give_tools(ToolOutput output, std::uint32_t cost) = 0;
+    virtual void nobody_takes(std::uint32_t cost) = 0;
+    // The library keeps the last piece for whoever pulls next: from now on that is one without meaning.
+    virtual void give_nobody() = 0;
+    // To all who want to hear of it: what these processes write on these channels does not come any more.
+    virtual void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels, const Bytes &nspace) = 0;
+};
+
+class ToolPulls {
+  public:
+    // libpmix does not tell when a tool goes. What one has taken over goes nowhere from its end to the next look.
+    static constexpr Duration tools_look = std::chrono::seconds(1), taken_over_look = std::chrono::milliseconds(20);
+    // What any host holds back, however little was asked for: what comes must stay for a moment.
+    static constexpr std::uint64_t least_cache = 64u << 10; // most_cache is not less
+
+    struct Job {
+        std::string nspace, id;
+        Rank processes = 0;
+        bool can_be_read = true;                                                   // else there is nothing to pull
+        bool can_be_taken_over = true;                                             // else there is only a copy
+        std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
+        std::uint64_t most_cache = UINT64_MAX;                                     // bytes
+    };
+    ToolPulls(const Log &log, ToolPullsPort &port) : log_(log), port_(port) {}
+
+    // Before anything else: from now on the gate is kept. Nobody asks yet.
+    void open(std::shared_ptr<PullGate> gate, Job job);
+    // Of these channels there is something to have of this host's processes.
+    void note_there(std::uint8_t channels);
+    // PMIx_Spawn has said how it comes here, or that is over.
+    void note_forwarded(bool comes_as_spawned) { gate_->comes_as_spawned = comes_as_spawned; }
+
+    // A tool has come or gone, or perhaps.
+    void judge(TimePoint now);
+    void pull(TimePoint now, const PullAsk &ask);
+    void end_pull(const PullEndAsk &ask);
+
+    // Output that has come for this host's tools, or did before they wanted it no more. `cost`: as the port is told.
+    struct Delivery {
+        wire::OutputPiece piece;
+        std::uint32_t cost = 0;
+    };
+    void deliver(TimePoint now, std::vector<Delivery> deliveries);
+    // One event for all that have the same channels.
+    void tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace);
+
+    // As it was told to the port last, but for what was written before: that was wanted once.
+    const OutputWish &wish() const { return wish_; }
+    bool any() const;
+    // Does somebody pull it, and has not been told of its end?
+    bool waits_for(Rank rank, std::uint8_t channel) const;
+    // Have the ends of all streams been given that are pulled?
+    bool has_all_ends() const { return !any() || wish_.pulled.is_within(ended_, job_.processes); }
+
+    TimePoint next_time() const { return look_at_tools_; }
+    void on_time(TimePoint now) {
+        if (now >= look_at_tools_)
+            judge(now);
+    }
+
+  private:
+    // That have not ended.
+    struct Pulls {
+        std::size_t of_job = 0, of_children = 0;
+        OutputWish wish; // of the first kind, together
+    };
+    bool forget_gone(const ToolPullsPort::Tools &tools);
+    void want_what_is_left();
+    OutputWish together() const;
+    void end_pulls(const char *why);
+    void tell_failure(const OutputSelection &of);
+    void tell_what_is_undated(Duration since);
+    void look_later(TimePoint now, std::size_t tools);
+
+    const Log &log_;
+    ToolPullsPort &port_;
+    std::shared_ptr<PullGate> gate_;
+    Job job_;
+    // By the connection that asked; nothing: those of whom nobody knows it.
+    std::map<std::optional<AskingConnection>, Pulls> pulls_;
+    std::uint64_t last_unknown_ = 0; // of the tools that were here when one of those last pulled, the newest
+    std::size_t gone_ = 0;           // tools, when last looked at
+    OutputWish wish_;                // of all
+    TimePoint look_at_tools_ = TimePoint::max();
+    using Stream = std::pair<Rank, std::uint8_t>;
+    std::set<Stream> ended_;                 // as this host's tools were told
+    std::uint64_t missed_ = 0;               // bytes, by this host's tools
+    std::map<Stream, std::uint64_t> untold_; // of these, that they have not been told of
+    RateLimit missed_lines_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,460 @@
+// What the tools of one host pull, and what they are given of it: who comes, asks and goes, with a word or without one.
+#include "server-glue/iof/tool_pulls.h"
+
+#include "test/unit/check.h"
+
+#include <algorithm>
+#include <list>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace pmixhost;
+
+namespace {
+
+constexpr std::uint8_t out = wire::stdout_channel, err = wire::stderr_channel;
+constexpr std::uint64_t most_cache = 1u << 20;
+
+// The tools of a host, their library, and the flow of output to it, as ToolPulls sees them.
+struct Host : ToolPullsPort {
+    struct Tool {
+        std::uint64_t number;
+        AskingConnection connection;
+        bool may;
+        bool known = true; // which connection it asks on
+    };
+    TimePoint now{std::chrono::hours(1)};
+    std::list<Tool> present, past;
+    Tools count;
+    Log log{2, LogLevel::error, "test"};
+    std::shared_ptr<PullGate> gate = std::make_shared<PullGate>();
+    ToolPulls pulls{log, *this};
+    OutputWish wanted; // last
+    int wishes = 0, replays = 0, ended = 0;
+    std::vector<wire::OutputPiece> before;
+    bool is_undated = false;
+    std::vector<ToolOutput> given;
+    std::uint32_t cost_given = 0, cost_left = 0;
+    struct Failure {
+        std::vector<Rank> ranks;
+        std::uint8_t channels;
+        Bytes nspace;
+    };
+    std::vector<Failure> failures;
+
+    Host() {
+        ToolPulls::Job job{"job", "12.0", 4};
+        job.most_cache = most_cache;
+        pulls.open(gate, job);
+    }
+    Tools tools() override {
+        count.here = present.size();
+        count.oldest = present.empty() ? 0 : present.front().number;
+        count.may = std::all_of(present.begin(), present.end(), [](const Tool &tool) { return tool.may; });
+        return count;
+    }
+    bool is_here(const AskingConnection &connection) override {
+        return std::any_of(present.begin(), present.end(),
+                           [&](const Tool &tool) { return tool.connection == connection; });
+    }
+    void log_decisions(bool) override {}
+    void want(const OutputWish &wish) override {
+        ++wishes;
+        replays += wish.kept;
+        wanted = wish;
+    }
+    std::vector<wire::OutputPiece> forwarded_before(const OutputWish &) override { return before; }
+    bool may_be_undated(Duration) override { return is_undated; }
+    void give_tools(ToolOutput output, std::uint32_t cost) override {
+        given.push_back(std::move(output));
+        cost_given += cost;
+    }
+    void nobody_takes(std::uint32_t cost) override { cost_left += cost; }
+    void give_nobody() override { ++ended; }
+    void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels, const Bytes &nspace) override {
+        failures.push_back({ranks, channels, nspace});
+    }
+
+    // Under a number that one before it had, as descriptors come again.
+    Tool *comes(bool may = true, bool known = true) {
+        ++count.newest;
+        present.push_back({count.newest, {7, 1000 + count.newest}, may, known});
+        pulls.judge(now);
+        return &present.back();
+    }
+    // Nobody is told.
+    void goes(Tool *tool) {
+        auto found = std::find_if(present.begin(), present.end(), [tool](const Tool &one) { return &one == tool; });
+        past.splice(past.end(), present, found);
+        ++count.gone;
+    }
+    // When ToolPulls has asked to look.
+    void passes() {
+        assert_true(pulls.next_time() != TimePoint::max());
+        now = pulls.next_time();
+        pulls.on_time(now);
+    }
+    static PullAsk ask(const Tool *tool, std::uint8_t channels, std::vector<Rank> ranks = {PMIX_RANK_WILDCARD}) {
+        PullAsk ask;
+        if (tool->known) {
+            ask.by_tool = true;
+            ask.connection = tool->connection;
+        }
+        ask.channels = channels;
+        for (Rank rank : ranks)
+            ask.sources.push_back({"job", rank});
+        return ask;
+    }
+    void pull(const Tool *tool, std::uint8_t channels, std::vector<Rank> ranks = {PMIX_RANK_WILDCARD}) {
+        pulls.pull(now, ask(tool, channels, std::move(ranks)));
+    }
+    void take_over(const Tool *tool, std::uint8_t channels) {
+        PullAsk asked = ask(tool, channels);
+        asked.take_over = true;
+        pulls.pull(now, asked);
+    }
+    void end(const Tool *tool) {
+        PullEndAsk over;
+        if (tool->known) {
+            over.by_tool = true;
+            over.connection = tool->connection;
+        }
+        pulls.end_pull(over);
+    }
+    void delivers(wire::OutputPiece piece) { pulls.deliver(now, {{std::move(piece), 10}}); }
+    bool wants(Rank rank, std::uint8_t channel) const { return wanted.pulled.has(rank, channel); }
+};
+
+void what_was_written_before_comes_to_the_first_alone(void **) {
+    Host host;
+    assert_int_equal(host.gate->verdict, PMIX_ERR_NOT_SUPPORTED);
+    auto *first = host.comes(), *second = host.comes();
+    assert_int_equal(host.gate->verdict, PMIX_SUCCESS);
+    PullAsk since = Host::ask(first, out);
+    since.since = std::chrono::seconds(60);
+    host.pulls.pull(host.now, since);
+    assert_true(host.replays == 1 && host.wanted.kept_for == std::chrono::seconds(60) && host.gate->kept_is_gone);
+    host.pull(second, out | err);
+    assert_int_equal(host.replays, 1);
+    assert_true(host.wants(3, err));
+    host.end(second);
+    assert_int_equal(host.replays, 1); // nor is it wanted again when less is
+    assert_true(host.wants(3, out) && !host.wants(3, err));
+    host.end(first);
+    assert_true(!host.pulls.any() && host.wanted.pulled.none() && host.ended == 1 && !host.gate->kept_is_gone);
+    host.pull(second, out);
+    assert_int_equal(host.replays, 2);
+    host.end(second);
+    since.since = std::chrono::seconds(0);
+    host.pulls.pull(host.now, since);
+    assert_int_equal(host.replays, 2);
+}
+
+// Whoever has the number of its connection next is not taken for it.
+void a_tool_that_goes_without_a_word_pulls_no_longer(void **) {
+    Host host;
+    host.comes(); // it stays, and pulls nothing
+    auto *reader = host.comes();
+    host.pull(reader, out);
+    host.goes(reader);
+    assert_true(host.pulls.any());
+    host.passes();
+    assert_true(!host.pulls.any() && host.wanted.pulled.none() && host.ended == 1 && !host.gate->kept_is_gone);
+    host.pull(host.comes(), out);
+    assert_int_equal(host.replays, 2);
+
+    // Nor does the next one wait for a look.
+    Host hurried;
+    hurried.comes();
+    auto *killed = hurried.comes();
+    hurried.pull(killed, out);
+    hurried.goes(killed);
+    hurried.comes();
+    assert_false(hurried.pulls.any() || hurried.gate->kept_is_gone);
+
+    // And one that had gone before its pull was heard of never pulled.
+    auto *late = hurried.comes();
+    PullAsk ask = Host::ask(late, out);
+    hurried.goes(late);
+    hurried.gate->kept_is_gone = true; // as the upcall left it
+    const int wishes = hurried.wishes;
+    hurried.pulls.pull(hurried.now, ask);
+    assert_false(hurried.pulls.any() || hurried.gate->kept_is_gone || hurried.wishes != wishes);
+}
+
+void what_the_others_pull_goes_on_and_no_more(void **) {
+    Host host;
+    auto *all = host.comes(), *some = host.comes();
+    host.pull(all, out | err);
+    PullAsk little = Host::ask(some, out, {1, 3});
+    little.cache = 0;
+    little.drop_oldest = true;
+    host.pulls.pull(host.now, little);
+    assert_true(host.wanted.cache == most_cache && host.wanted.drop_oldest);
+    const int wishes = host.wishes;
+    host.goes(all);
+    host.passes();
+    assert_true(host.wishes == wishes + 1 && host.replays == 1 && host.ended == 0);
+    assert_true(host.wants(1, out) && host.wants(3, out) && !host.wants(2, out) && !host.wants(1, err));
+    assert_true(host.wanted.cache == ToolPulls::least_cache && host.gate->kept_is_gone);
+    host.end(all); // its word was under way
+    assert_true(host.wants(1, out));
+    host.end(some);
+    assert_true(host.wanted.pulled.none());
+}
+
+// As far as libpmix leaves it to be known without its headers.
+void of_unknown_connections_pulls_end_when_all_tools_came_later(void **) {
+    Host host;
+    auto *stays = host.comes(true, false), *reader = host.comes(true, false);
+    host.pull(reader, out);
+    host.goes(reader);
+    host.passes();
+    assert_true(host.pulls.any());
+    host.comes(true, false);
+    assert_true(host.pulls.any());
+    host.goes(stays);
+    host.passes();
+    assert_false(host.pulls.any());
+    assert_true(host.ended == 1 && !host.gate->kept_is_gone);
+    host.end(reader); // nothing is there to end
+    assert_int_equal(host.ended, 1);
+    auto *last = &host.present.back();
+    host.pull(last, out);
+    host.pull(last, err);
+    host.end(last);
+    assert_true(host.wants(0, out) && host.wants(0, err)); // it may have been either
+    host.goes(last);
+    host.passes();
+    assert_true(!host.pulls.any() && host.gate->verdict == PMIX_ERR_NOT_SUPPORTED);
+    assert_true(host.pulls.next_time() == TimePoint::max());
+}
+
+void one_without_the_right_ends_what_the_others_pull(void **) {
+    Host host;
+    auto *reader = host.comes();
+    host.pull(reader, out, {0, 2});
+    PullAsk under_way = Host::ask(reader, err);
+    auto *other = host.comes(false);
+    assert_true(host.gate->verdict == PMIX_ERR_NO_PERMISSIONS && host.gate->of_children == PMIX_ERR_NO_PERMISSIONS);
+    assert_true(!host.pulls.any() && host.wanted.pulled.none());
+    assert_int_equal(host.failures.size(), 1);
+    assert_true(host.failures[0].ranks == std::vector<Rank>({0, 2}) && host.failures[0].channels == out);
+    assert_string_equal(host.failures[0].nspace.c_str(), "job");
+    // The library had granted it by then: whoever asked hears that nothing comes.
+    host.gate->kept_is_gone = true;
+    host.pulls.pull(host.now, under_way);
+    assert_true(!host.pulls.any() && !host.gate->kept_is_gone);
+    assert_int_equal(host.failures.size(), 2);
+    assert_true(host.failures[1].ranks.empty() && host.failures[1].channels == err);
+    host.goes(other);
+    host.passes();
+    assert_int_equal(host.gate->verdict, PMIX_SUCCESS);
+    host.pull(reader, out);
+    assert_int_equal(host.replays, 2);
+}
+
+void what_is_taken_over_is_given_back_when_its_tool_leaves(void **) {
+    Host host;
+    auto *taker = host.comes(), *reader = host.comes(), *other = host.comes();
+    host.pull(reader, out | err);
+    host.take_over(taker, out);
+    assert_true(host.wanted.taken_over.has(0, out) && !host.wanted.taken_over.has(0, err));
+    assert_true(host.pulls.next_time() == host.now + ToolPulls::taken_over_look);
+    host.goes(other);
+    host.passes();
+    assert_true(host.wanted.taken_over.has(0, out)); // that was another one
+    host.pull(taker, err, {1});
+    host.end(taker); // it may have been the first
+    assert_true(host.wanted.taken_over.none() && host.wants(0, out));
+    host.take_over(taker, err);
+    assert_true(host.wanted.taken_over.has(1, err));
+    host.delivers({1, err, 0, 0, "a"});
+    assert_true(host.pulls.next_time() == host.now); // before more is lost
+    host.goes(taker);
+    host.passes();
+    assert_true(host.wanted.taken_over.none() && host.wants(1, err));
+    assert_true(host.pulls.next_time() == host.now + ToolPulls::tools_look);
+    assert_int_equal(host.replays, 1);
+}
+
+// It may be any that has gone; but not one that had gone before.
+void of_unknown_connections_any_end_gives_back(void **) {
+    Host host;
+    auto *taker = host.comes(true, false), *reader = host.comes(true, false), *other = host.comes(true, false);
+    host.goes(other);
+    host.take_over(taker, out);
+    assert_true(host.wanted.taken_over.has(0, out));
+    host.goes(reader);
+    host.passes();
+    assert_true(host.wanted.taken_over.none() && host.wants(0, out));
+}
+
+void pulls_of_spawned_jobs_are_not_of_this_one(void **) {
+    Host host;
+    auto *tool = host.comes(), *other = host.comes();
+    PullAsk child = Host::ask(tool, out);
+    child.of_child = true;
+    host.pulls.pull(host.now, child);
+    assert_true(!host.pulls.any() && host.wishes == 0);
+    host.pull(tool, out);
+    host.end(tool); // it may have been the child's
+    assert_true(host.pulls.any());
+    host.pulls.pull(host.now, child);
+    host.goes(tool);
+    host.pull(other, out);
+    host.end(other); // the child's pull has gone with who asked for it
+    assert_false(host.pulls.any());
+    PullEndAsk by_process;
+    by_process.by_tool = false;
+    host.pull(other, out);
+    host.pulls.end_pull(by_process);
+    assert_true(host.pulls.any());
+}
+
+// Whoever wants it sooner decides, until it goes.
+void pieces_are_as_large_as_the_most_impatient_wants(void **) {
+    Host host;
+    auto *patient = host.comes(), *less_so = host.comes();
+    PullAsk ask = Host::ask(patient, out);
+    ask.held = 4096;
+    ask.held_for = std::chrono::seconds(9);
+    host.pulls.pull(host.now, ask);
+    assert_true(host.wanted.held == HeldOutput::rule_of(ask.held, ask.held_for));
+    ask.connection = less_so->connection;
+    ask.held_for = std::chrono::seconds(3);
+    host.pulls.pull(host.now, ask);
+    assert_true(host.wanted.held.time == std::chrono::seconds(3));
+    host.pull(less_so, err);
+    assert_int_equal(host.wanted.held.bytes, 0);
+    host.goes(less_so);
+    host.passes();
+    assert_true(host.wanted.held.bytes == 4096 && host.wanted.held.time == std::chrono::seconds(9));
+}
+
+void what_is_missing_is_told_with_the_next_piece(void **) {
+    Host host;
+    auto *reader = host.comes();
+    host.delivers({0, out, 0, 0, "unwanted"});
+    assert_true(host.given.empty() && host.cost_left == 10);
+    host.pull(reader, out);
+    host.delivers({0, out, 0, 5, {}});
+    host.delivers({1, out, 0, 0, "of another"});
+    host.delivers({0, err, 0, 9, "not pulled"});
+    host.delivers({0, out, 0, 3, "next"});
+    host.delivers({0, out, 0, 0, "last"});
+    assert_int_equal(host.given.size(), 3);
+    assert_true(host.given[0].missing == 0 && host.given[1].missing == 8 && host.given[2].missing == 0);
+    assert_string_equal(host.given[1].bytes.c_str(), "next");
+    assert_true(host.cost_given == 30 && host.cost_left == 30);
+    // It is no news to who comes later.
+    host.delivers({0, out, 0, 7, {}});
+    host.goes(reader);
+    host.passes();
+    host.pull(host.comes(), out);
+    host.delivers({0, out, 0, 0, "new"});
+    assert_int_equal(host.given.back().missing, 0);
+}
+
+void ends_and_failures_are_told_once(void **) {
+    Host host;
+    assert_true(host.pulls.has_all_ends());
+    host.pull(host.comes(), out, {0, 1});
+    assert_false(host.pulls.has_all_ends());
+    assert_true(host.pulls.waits_for(0, out) && !host.pulls.waits_for(2, out) && !host.pulls.waits_for(0, err));
+    host.delivers({0, out, 1, 0, {}});
+    assert_true(host.given.back().end && !host.pulls.waits_for(0, out));
+    host.pulls.deliver(host.now, {{{0, out, 0, 0, {}, 1}, 1}, {{1, out, 0, 0, {}, 1}, 1}});
+    assert_int_equal(host.failures.size(), 1);
+    assert_true(host.failures[0].ranks == std::vector<Rank>({1}));
+    host.delivers({1, out, 1, 0, "end"});
+    assert_true(host.pulls.has_all_ends());
+    host.pulls.tell_failures({{0, out}, {1, err}, {2, out}}, "child");
+    assert_int_equal(host.failures.size(), 3);
+    assert_true(host.failures[1].ranks == std::vector<Rank>({0, 2}) && host.failures[2].channels == err);
+}
+
+// Which brings them in another way than the flow, and once as well.
+void what_is_forwarded_comes_before_the_flow(void **) {
+    Host host;
+    auto *first = host.comes(), *second = host.comes();
+    host.before = {{0, out, 0, 0, "early", 0, 0, 1}, {1, out, 0, 0, {}, 0, 0, 1}, {2, out, 1, 0, {}}};
+    host.pulls.note_forwarded(true);
+    assert_true(host.gate->comes_as_spawned);
+    host.pull(first, out);
+    host.pull(second, out);
+    assert_int_equal(host.given.size(), 3);
+    assert_true(host.given[0].cut && host.given[1].cut && host.given[2].end);
+    assert_true(host.cost_given + host.cost_left == 0 && !host.pulls.waits_for(2, out));
+    host.pulls.note_forwarded(false);
+    assert_false(host.gate->comes_as_spawned);
+}
+
+void who_asks_for_a_time_hears_that_there_is_none(void **) {
+    Host host;
+    host.is_undated = true;
+    PullAsk ask = Host::ask(host.comes(), out | err, {2});
+    ask.since = std::chrono::seconds(5);
+    host.pulls.pull(host.now, ask);
+    assert_int_equal(host.given.size(), 1);
+    assert_true(host.given[0].undated && host.given[0].rank == 2 && host.given[0].channel == (out | err));
+    host.pull(host.comes(), out);
+    assert_int_equal(host.given.size(), 1);
+}
+
+void a_job_that_cannot_be_read_has_children_all_the_same(void **) {
+    Host host;
+    ToolPulls::Job job{"job", "12.0", 4};
+    job.can_be_read = false;
+    host.pulls.open(host.gate, job);
+    auto *other = host.comes(false);
+    assert_int_equal(host.gate->verdict, PMIX_ERR_NOT_SUPPORTED);
+    assert_int_equal(host.gate->of_children, PMIX_ERR_NO_PERMISSIONS);
+    host.goes(other);
+    host.comes();
+    assert_int_equal(host.gate->verdict, PMIX_ERR_NOT_SUPPORTED);
+    assert_int_equal(host.gate->of_children, PMIX_SUCCESS);
+}
+
+void a_connection_is_not_the_next_one_of_its_number(void **) {
+    int pair[2], next[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    const auto connection = AskingConnection::of(pair[0]);
+    assert_true(connection.is_here() && connection == AskingConnection::of(pair[0]));
+    close(pair[0]);
+    assert_false(connection.is_here());
+    assert_false(AskingConnection::of(pair[0]).is_here());
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, next), 0);
+    assert_int_equal(dup2(next[1], pair[0]), pair[0]);
+    assert_false(connection.is_here());
+    assert_true(AskingConnection::of(pair[0]).is_here());
+    assert_false(AskingConnection::of(-1).is_here());
+    for (int fd : {pair[1], next[0], next[1]}) {
+        if (fd != pair[0])
+            close(fd);
+    }
+    close(pair[0]);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_before_comes_to_the_first_alone),
+        cmocka_unit_test(a_tool_that_goes_without_a_word_pulls_no_longer),
+        cmocka_unit_test(what_the_others_pull_goes_on_and_no_more),
+        cmocka_unit_test(of_unknown_connections_pulls_end_when_all_tools_came_later),
+        cmocka_unit_test(one_without_the_right_ends_what_the_others_pull),
+        cmocka_unit_test(what_is_taken_over_is_given_back_when_its_tool_leaves),
+        cmocka_unit_test(of_unknown_connections_any_end_gives_back),
+        cmocka_unit_test(pulls_of_spawned_jobs_are_not_of_this_one),
+        cmocka_unit_test(pieces_are_as_large_as_the_most_impatient_wants),
+        cmocka_unit_test(what_is_missing_is_told_with_the_next_piece),
+        cmocka_unit_test(ends_and_failures_are_told_once),
+        cmocka_unit_test(what_is_forwarded_comes_before_the_flow),
+        cmocka_unit_test(who_asks_for_a_time_hears_that_there_is_none),
+        cmocka_unit_test(a_job_that_cannot_be_read_has_children_all_the_same),
+        cmocka_unit_test(a_connection_is_not_the_next_one_of_its_number),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
