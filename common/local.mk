@@ -37,7 +37,7 @@ common_libcommon_files = \
 	common/start/spawn_channel.h common/start/spawn_channel.cc \
 	common/start/start_document.h common/start/start_document.cc \
 	common/text/printable.h common/text/roff.h common/text/roff.cc common/text/take_number.h common/text/take_until.h common/text/trimmed.h common/text/time_back.h \
-	common/text/shell_words.h \
+	common/text/nearest_name.h common/text/nearest_name.cc common/text/shell_words.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \
 	common/start/exec_words.h common/start/exec_words.cc common/start/task_output.h common/start/task_output.cc \

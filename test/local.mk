@@ -16,23 +16,24 @@ include test/fuzz.mk
 include test/fault.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/link test/unit/mesh test/unit/munge_authenticator test/unit/frame_tags test/unit/modex test/unit/data_store \
-	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_texts test/unit/task_watch \
+	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_texts test/unit/task_watch test/unit/task_lives \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/rank_set test/unit/debug_stops test/unit/step_debug test/unit/time_warning test/unit/session_watch \
-	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving test/unit/lost_jobs \
+	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving test/unit/spawned_jobs test/unit/lost_jobs \
 	test/unit/wire_document
-GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons test/unit/pack
+GLUE_TESTS += test/unit/posted_heirs test/unit/posted_now test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons test/unit/pack
 GLUE_TESTS += test/unit/secret_box
 GLUE_TESTS += test/unit/indirect_launch test/unit/iof_deregistration test/unit/library_version test/unit/unmended_faults test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/session_relay test/unit/session_publish test/unit/publish_service test/unit/shared_fate test/unit/rendezvous_files test/unit/tool_names
-GLUE_TESTS += test/unit/tool_gate test/unit/visit_limits test/unit/visit_door test/unit/tool_rights test/unit/step_choice test/unit/gate_desk
+GLUE_TESTS += test/unit/tool_gate test/unit/visit_limits test/unit/visit_door test/unit/tool_needs test/unit/tool_rights test/unit/step_choice test/unit/gate_desk
 GLUE_TESTS += test/unit/hurry test/unit/remote_tools test/unit/asked_run test/unit/gate_rules test/unit/gate_server test/unit/desk_runs test/unit/desk_lobbies
 GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
 GLUE_TESTS += test/unit/strangers test/unit/task_door test/unit/exec_stop test/unit/output_file test/unit/copied_streams test/unit/recent_output test/unit/held_output test/unit/store_directory
-GLUE_TESTS += test/unit/launcher_server
+GLUE_TESTS += test/unit/launcher_server test/unit/allocation_places
 GLUE_TESTS += test/unit/leaving
 GLUE_TESTS += test/unit/log test/unit/topology_file test/unit/topology_keeper
 GLUE_TESTS += test/unit/worker
-GLUE_TESTS += test/unit/relay test/unit/output_flow test/unit/output_taken_over test/unit/input_flow test/unit/output_forward test/unit/children_io test/unit/task_streams
+GLUE_TESTS += test/unit/relay test/unit/output_flow test/unit/output_taken_over test/unit/input_flow test/unit/output_forward test/unit/children_io test/unit/task_streams \
+	test/unit/parent_forwarding test/unit/tool_pulls
 GLUE_TESTS += test/unit/group_parts test/unit/group_upcall
 GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard test/unit/socket_owner
 GLUE_TESTS += test/unit/step_server test/unit/expected_environment test/unit/program_look test/unit/program_beside
@@ -203,6 +204,9 @@ test_unit_visit_limits_LDADD = $(GLUE_TEST_LDADD)
 test_unit_tool_gate_SOURCES = test/unit/tool_gate.cc
 test_unit_tool_gate_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_tool_gate_LDADD = $(GLUE_TEST_LDADD)
+test_unit_tool_needs_SOURCES = test/unit/tool_needs.cc
+test_unit_tool_needs_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
+test_unit_tool_needs_LDADD = $(GLUE_TEST_LDADD)
 test_unit_tool_rights_SOURCES = test/unit/tool_rights.cc
 test_unit_tool_rights_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_tool_rights_LDADD = $(GLUE_TEST_LDADD)
@@ -236,6 +240,9 @@ test_unit_desk_lobbies_LDADD = $(GLUE_TEST_LDADD)
 test_unit_spawn_leaving_SOURCES = test/unit/spawn_leaving.cc
 test_unit_spawn_leaving_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_spawn_leaving_LDADD = $(GLUE_TEST_LDADD)
+test_unit_spawned_jobs_SOURCES = test/unit/spawned_jobs.cc
+test_unit_spawned_jobs_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_spawned_jobs_LDADD = $(GLUE_TEST_LDADD)
 test_unit_lost_jobs_SOURCES = test/unit/lost_jobs.cc
 test_unit_lost_jobs_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_lost_jobs_LDADD = $(GLUE_TEST_LDADD)
@@ -329,6 +336,7 @@ test_bench_bench_launch_parts = \
 	common/transport/mesh_listening.cc common/wire/wire_version.cc plugins/kit/contact_sender.cc \
 	server-glue/cross_job/session_relay.cc server-glue/cross_job/step_finder.cc \
 	server-glue/daemon/central_server.cc server-glue/daemon/launcher_server.cc server-glue/library/convert.cc \
+	server-glue/spawn/allocation_places.cc \
 	server-glue/spawn/debugger_daemons.cc server-glue/spawn/place_wish.cc server-glue/spawn/plan_spawn.cc \
 	server-glue/spawn/spawn_directives.cc \
 	server-glue/iof/held_output.cc server-glue/spawn/spawn_service.cc server-glue/spawn/spawn_wishes.cc
@@ -349,6 +357,12 @@ test_unit_allocation_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_strangers_SOURCES = test/unit/strangers.cc
 test_unit_strangers_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_strangers_LDADD = $(GLUE_TEST_LDADD)
+test_unit_posted_now_SOURCES = test/unit/posted_now.cc
+test_unit_posted_now_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_posted_now_LDADD = $(GLUE_TEST_LDADD)
+test_unit_task_lives_SOURCES = test/unit/task_lives.cc
+test_unit_task_lives_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_task_lives_LDADD = $(GLUE_TEST_LDADD)
 test_unit_task_door_SOURCES = test/unit/task_door.cc
 test_unit_task_door_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_task_door_LDADD = $(GLUE_TEST_LDADD)
@@ -382,6 +396,9 @@ test_unit_leaving_LDADD = $(GLUE_TEST_LDADD)
 test_unit_launcher_server_SOURCES = test/unit/launcher_server.cc
 test_unit_launcher_server_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_launcher_server_LDADD = $(GLUE_TEST_LDADD)
+test_unit_allocation_places_SOURCES = test/unit/allocation_places.cc
+test_unit_allocation_places_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_allocation_places_LDADD = $(GLUE_TEST_LDADD)
 test_unit_log_SOURCES = test/unit/log.cc
 test_unit_log_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_log_LDADD = $(GLUE_TEST_LDADD)
@@ -416,6 +433,12 @@ test_unit_input_flow_LDADD = $(GLUE_TEST_LDADD)
 test_unit_output_forward_SOURCES = test/unit/output_forward.cc
 test_unit_output_forward_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_output_forward_LDADD = $(GLUE_TEST_LDADD)
+test_unit_parent_forwarding_SOURCES = test/unit/parent_forwarding.cc
+test_unit_parent_forwarding_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_parent_forwarding_LDADD = $(GLUE_TEST_LDADD)
+test_unit_tool_pulls_SOURCES = test/unit/tool_pulls.cc
+test_unit_tool_pulls_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_tool_pulls_LDADD = $(GLUE_TEST_LDADD)
 test_unit_children_io_SOURCES = test/unit/children_io.cc
 test_unit_children_io_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_children_io_LDADD = $(GLUE_TEST_LDADD)

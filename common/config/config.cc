@@ -3,6 +3,8 @@
 
 #include "common/config/config_file.h"
 #include "common/config/config_options.h"
+#include "common/config/option_values.h"
+#include "common/text/nearest_name.h"
 #include "common/text/printable.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "common/config/config_options.h"
+#include "common/config/option_values.h"
 
 #include <string>
 #include <string_view>

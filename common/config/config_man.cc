@@ -1,7 +1,7 @@
 // See config_man.h.
 #include "common/config/config_man.h"
 
-#include "common/config/config_options.h"
+#include "common/config/option_values.h"
 #include "common/text/roff.h"
 
 namespace pmixhost {

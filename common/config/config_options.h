@@ -7,7 +7,6 @@
 // all plugins of the source tree, whether or not they were built: a file that serves several hosts is right on each.
 #pragma once
 
-#include "common/base/result.h"
 #include "common/config/settings.h"
 
 #include <cstdint>
@@ -51,21 +50,7 @@ std::vector<Option> plugin_options();
 // "PMIXHOST_FENCE_TIMEOUT" for fence.timeout, whether or not the option has one.
 std::string environment_name(const Option &option);
 
-// A value as it stands in the file (or, always text, in the environment).
-struct RawValue {
-    std::variant<std::int64_t, std::string, std::vector<std::string>> value;
-    std::vector<std::string> places = {}; // "FILE:LINE" of the text or of each of the list; empty: not known
-};
-
-// The text of a failure is "KEY is VALUE; allowed: ...".
-Result<void> set_option(const Option &option, const RawValue &value, Settings &settings);
-// What is allowed, for people: "a whole number from 2 to 256".
-std::string allowed_values(const Option &option);
-// The value as it would be written in the file: 32, "30s", ["eth0"].
-std::string show_option(const Option &option, const Settings &settings);
-
-// The known key (or the one of `names`) that looks most like `text`; empty if none does.
+// The known key that looks most like `text` (nearest_name()); empty if none does.
 std::string nearest_option(std::string_view text);
-std::string nearest_name(std::string_view text, std::span<const std::string> names);
 
 } // namespace pmixhost

@@ -1,8 +1,8 @@
 // See rule.h.
 #include "common/policy/rule.h"
 
-#include "common/config/config_options.h"
 #include "common/config/config_values.h"
+#include "common/text/nearest_name.h"
 #include "common/text/printable.h"
 
 #include <algorithm>

@@ -20,11 +20,6 @@ namespace {
 
 // More at once would be a task that spawns in a loop without end.
 constexpr std::size_t max_children = 4096;
-// The time that the RM has to say where jobs can be started; spawn.timeout if that is less.
-constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
-constexpr std::size_t max_returns = 64; // at a time
-// For the lobby to have what its jobs have written, which it waits for itself.
-constexpr Duration lobby_patience = std::chrono::minutes(1);
 
 int spawn_status_of(ErrorKind kind) {
     switch (kind) {
@@ -46,11 +41,12 @@ std::string line_of(const std::string &text) {
 
 } // namespace
 
-LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings, Calls calls,
-                               CentralServer::Authenticators authenticators, std::function<void()> on_end)
+LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings, AllocationPlaces::Calls calls,
+                               CentralServer::Authenticators authenticators, std::function<void()> on_end,
+                               Patience patience)
     : loop_(loop), log_(log),
       terminal_(STDERR_FILENO, [](std::uint64_t lost) { return line_of(fmt::format("{} lines were left out", lost)); }),
-      settings_(settings), calls_(std::move(calls)), on_end_(std::move(on_end)), messages_(log),
+      settings_(settings), patience_(patience), on_end_(std::move(on_end)), messages_(log),
       peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
              {[this](CentralServer::StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   const Spawner spawner{peers_.nspace_of(step), from};
@@ -61,7 +57,7 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
                       host_lost({peers_.nspace_of(step), host});
               },
               [](CentralServer::StepId) {}}),
-      starters_(loop, max_children), givers_(loop, max_returns) {
+      places_(loop, log, std::move(calls), max_children, [this] { end_if_done(); }) {
     take_messages();
 }
 
@@ -88,7 +84,7 @@ void LauncherServer::take_messages() {
         cancel(from, request.id, "the server of the tool that has asked for it leaves");
     });
     messages_.on<wire::LeaveAllocation>(
-        [this](const Spawner &, const auto &left, const auto &) { lobby_leaves(left.allocation); });
+        [this](const Spawner &, const auto &left, const auto &) { places_.lobby_leaves(left.allocation); });
     messages_.on<wire::StepOver>([this](const Spawner &from, const auto &over, const auto &) {
         if (over.badly)
             end_children(fmt::format("tasks of host {} of the step have ended badly", from.host));
@@ -98,106 +94,29 @@ void LauncherServer::take_messages() {
 void LauncherServer::on_request(const Spawner &from, wire::SpawnRequest request) {
     // The connection says which namespace asks, not the message; and it may have gone when there is a starter.
     request.nspace = from.nspace;
-    const std::string allocation = request.allocation;
-    Place &place = places_[allocation];
-    ++place.requests;
-    place.left = false;
-    place.timer.reset();
-    place.gives_back = place.gives_back || (request.gives_back != 0 && !allocation.empty());
-    if (place.starter || ending_ || step_over_) {
-        if (!start(from, std::move(request)))
-            leave(allocation);
-        return;
-    }
-    auto limit = starter_patience;
+    auto starter = places_.enter(request.allocation, request.gives_back != 0);
+    if (starter || ending_ || step_over_)
+        return start(from, std::move(request), std::move(starter));
+    auto limit = AllocationPlaces::starter_patience;
     if (settings_.spawn_timeout.count() > 0)
         limit = std::min(limit, settings_.spawn_timeout);
     if (std::uint64_t seconds = start_limit_of(request); seconds > 0)
         limit = std::min<std::chrono::milliseconds>(limit, std::chrono::seconds(seconds));
+    const std::string allocation = request.allocation;
     std::uint64_t number = next_early_++;
     early_[number] = {from, std::move(request), loop_.now()};
-    starters_.run(
-        "starter " + allocation, loop_.now() + limit,
-        [make = calls_.make_starter, allocation] { return make(allocation); },
-        [this, number, limit, allocation](Result<std::shared_ptr<JobStarter>> made) {
-            auto node = early_.extract(number);
-            if (!node)
-                return; // its step is ending
-            Early &early = node.mapped();
-            Place &there = places_[allocation];
-            if (made && !there.starter)
-                there.starter = std::move(*made);
-            if (there.starter) {
-                take_from_start_limit(early.request, loop_.now() - early.since);
-                if (!start(early.from, std::move(early.request)))
-                    leave(allocation);
-                return;
-            }
-            const Error &why = made.failure();
-            refuse(early.from, early.request, spawn_status_of(why.kind),
-                   why.kind == ErrorKind::timeout ? fmt::format("the resource manager has not answered within {} s",
-                                                                static_cast<double>(limit.count()) / 1000.0)
-                                                  : why.text);
-            leave(allocation);
-        });
-}
-
-// The own one stays as it is known.
-void LauncherServer::leave(const std::string &allocation) {
-    auto found = places_.find(allocation);
-    if (found == places_.end() || --found->second.requests > 0 || allocation.empty())
-        return;
-    Place &place = found->second;
-    if (!place.gives_back)
-        places_.erase(found);
-    else if (place.left || ending_ || step_over_)
-        give_back(allocation);
-    else
-        place.timer = loop_.after(lobby_patience, [this, allocation] { give_back(allocation); });
-}
-
-void LauncherServer::lobby_leaves(const std::string &allocation) {
-    auto place = places_.find(allocation);
-    if (place == places_.end() || !place->second.gives_back)
-        return;
-    place->second.left = true;
-    if (place->second.requests == 0)
-        give_back(allocation);
-}
-
-void LauncherServer::give_back_all() {
-    std::vector<std::string> idle;
-    for (const auto &[allocation, place] : places_) {
-        if (place.gives_back && place.requests == 0)
-            idle.push_back(allocation);
-    }
-    for (const auto &allocation : idle)
-        give_back(allocation);
-}
-
-void LauncherServer::give_back(const std::string &allocation) {
-    auto place = places_.extract(allocation); // its timer may be what calls
-    ++giving_;
-    give_back(place.key(), most_returns);
-}
-
-void LauncherServer::give_back(const std::string &allocation, unsigned tries) {
-    givers_.run(
-        {}, TimePoint::max(), [give = calls_.give_back, allocation] { return give(allocation); },
-        [this, allocation, tries](Result<void> given) {
-            if (!given && tries > 1) {
-                std::uint64_t number = next_try_++;
-                tries_[number] = loop_.after(calls_.return_again, [this, number, allocation, tries] {
-                    auto keep = tries_.extract(number);
-                    give_back(allocation, tries - 1);
-                });
-                return;
-            }
-            if (!given)
-                log_.error("allocation {} is not given back: {}", printable(allocation), given.failure().text);
-            --giving_;
-            end_if_done();
-        });
+    places_.find_starter(allocation, limit, [this, number](Result<std::shared_ptr<JobStarter>> found) {
+        auto node = early_.extract(number);
+        if (!node)
+            return; // its step is ending
+        Early &early = node.mapped();
+        if (found) {
+            take_from_start_limit(early.request, loop_.now() - early.since);
+            return start(early.from, std::move(early.request), std::move(*found));
+        }
+        refuse(early.from, early.request, spawn_status_of(found.failure().kind), found.failure().text);
+        places_.leave(early.request.allocation);
+    });
 }
 
 void LauncherServer::refuse(const Spawner &from, const wire::SpawnRequest &request, int status,
@@ -207,7 +126,13 @@ void LauncherServer::refuse(const Spawner &from, const wire::SpawnRequest &reque
     reply(from, request.id, status, {}, reason);
 }
 
-bool LauncherServer::start(const Spawner &from, wire::SpawnRequest request) {
+void LauncherServer::start(const Spawner &from, wire::SpawnRequest request, std::shared_ptr<JobStarter> starter) {
+    const std::string allocation = request.allocation;
+    if (!begin(from, std::move(request), std::move(starter)))
+        places_.leave(allocation);
+}
+
+bool LauncherServer::begin(const Spawner &from, wire::SpawnRequest request, std::shared_ptr<JobStarter> starter) {
     auto refuse = [&](int status, const std::string &reason) {
         this->refuse(from, request, status, reason);
         return false;
@@ -218,7 +143,6 @@ bool LauncherServer::start(const Spawner &from, wire::SpawnRequest request) {
     }
     if (children_.size() >= max_children)
         return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
-    auto starter = places_.at(request.allocation).starter;
     auto planned = plan_spawn(request, starter->site());
     if (auto *no = std::get_if<SpawnRefusal>(&planned))
         return refuse(no->status, no->text);
@@ -319,7 +243,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
         tell_user(fmt::format("{} has ended with exit code {}", printable(child.nspace), exit_code_of(wait_status)));
     if (child.ran || child.told_start)
         tell(child, wire::JobEvent::ended, wait_status);
-    leave(child.allocation);
+    places_.leave(child.allocation);
     // The job does not go from within its own call.
     auto keep = std::make_shared<std::unique_ptr<ChildJob>>(std::move(child.job));
     loop_.post([keep, this] { end_if_done(); });
@@ -358,7 +282,7 @@ void LauncherServer::limit_time(std::uint64_t number, Child &child) {
 // Its daemon ends it, and may not be able to: it has died, or the RM does not answer it. The programs that run would
 // wait for the others until the job's time is over.
 void LauncherServer::end_failed(std::uint64_t number, Child &child) {
-    child.timer = loop_.after(calls_.failed_patience, [this, number] {
+    child.timer = loop_.after(patience_.failed, [this, number] {
         auto found = children_.find(number);
         if (found == children_.end())
             return;
@@ -434,7 +358,7 @@ void LauncherServer::end_children(const std::string &why) {
     if (!children_.empty())
         log_.info("{}: the jobs that it spawned are ended", why);
     drop_early();
-    give_back_all();
+    places_.close();
     for (auto &[number, child] : children_)
         end(number, child);
 }
@@ -443,7 +367,7 @@ void LauncherServer::end(std::uint64_t number, Child &child) {
     child.job->signal(SIGTERM);
     if (std::exchange(child.ending, true))
         return;
-    child.kill_timer = loop_.after(calls_.end_patience, [this, number] {
+    child.kill_timer = loop_.after(patience_.end, [this, number] {
         auto found = children_.find(number);
         if (found == children_.end())
             return;
@@ -475,10 +399,8 @@ void LauncherServer::host_lost(const Spawner &lost) {
 }
 
 void LauncherServer::drop_early() {
-    for (const auto &[number, early] : std::exchange(early_, {})) {
-        start(early.from, early.request); // says that the step is ending
-        leave(early.request.allocation);
-    }
+    for (auto &[number, early] : std::exchange(early_, {}))
+        start(early.from, std::move(early.request), nullptr); // says that the step is ending
 }
 
 void LauncherServer::end_child(const Bytes &parent, const Bytes &nspace) {
@@ -496,7 +418,7 @@ void LauncherServer::cancel(const Spawner &from, std::uint64_t id, const std::st
             continue;
         reply(from, id, PMIX_ERR_JOB_CANCELED, {}, why);
         auto node = early_.extract(early);
-        return leave(node.mapped().request.allocation);
+        return places_.leave(node.mapped().request.allocation);
     }
     for (auto &[number, child] : children_) {
         if (child.of != from || child.id != id)
@@ -510,12 +432,12 @@ void LauncherServer::cancel(const Spawner &from, std::uint64_t id, const std::st
 void LauncherServer::on_step_over() {
     step_over_ = true;
     drop_early();
-    give_back_all();
+    places_.close();
     end_if_done();
 }
 
 void LauncherServer::end_if_done() {
-    if (step_over_ && children_.empty() && giving_ == 0 && on_end_)
+    if (step_over_ && children_.empty() && !places_.is_giving_back() && on_end_)
         std::exchange(on_end_, nullptr)();
 }
 

@@ -11,18 +11,17 @@
 // later: an RM that does not answer it may keep it for ever, and with it who waits for this process.
 //
 // The launcher of a lobby (StepInfo::is_lobby) starts jobs in allocations that the requests name, and gives those back
-// that were asked for one of these jobs, when all there have ended and the lobby has what is still on its way from them
-// (LeaveAllocation), or has gone: the launcher outlives the lobby, and a lobby that is killed.
+// that were asked for one of these jobs (spawn/allocation_places.h): it outlives the lobby, and a lobby that is killed.
 //
-// All runs in the loop's thread but what is in `Calls`, which may have to wait for the RM.
+// All runs in the loop's thread.
 #pragma once
 
 #include "common/base/line_writer.h"
-#include "common/loop/slow_calls.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/spawn_messages.h"
 #include "server-glue/core/message_takers.h"
 #include "server-glue/daemon/central_server.h"
+#include "server-glue/spawn/allocation_places.h"
 #include "server-glue/spawn/child_job.h"
 
 #include <map>
@@ -32,23 +31,17 @@ namespace pmixhost {
 
 class LauncherServer {
   public:
-    // Called in a thread; each owns all that it uses.
-    struct Calls {
-        // Makes the starter for the first request of an allocation (empty: the own one); when it fails, that request
-        // is refused with its error, and the next one tries again.
-        std::function<Result<std::shared_ptr<JobStarter>>(const std::string &allocation)> make_starter;
-        // BackendModule::give_back.
-        std::function<Result<void>(const std::string &allocation)> give_back;
-        Duration return_again = std::chrono::seconds(10);    // until it is tried again
-        Duration failed_patience = std::chrono::seconds(10); // for a job to end whose launch has failed
-        Duration end_patience = std::chrono::minutes(2);     // for one that was told to end
+    struct Patience {
+        Duration failed = std::chrono::seconds(10); // for a job to end whose launch has failed
+        Duration end = std::chrono::minutes(2);     // for one that was told to end
     };
-    // An RM that does not take an allocation back, being restarted perhaps, is asked so often. Afterwards the
-    // allocation ends with its time.
-    static constexpr unsigned most_returns = 20;
-    // `on_end` is called once, when the step is over and so are its children.
-    LauncherServer(EventLoop &loop, Log &log, const Settings &settings, Calls calls,
-                   CentralServer::Authenticators authenticators, std::function<void()> on_end);
+    // `on_end` is called once, when the step is over and so are its children, and the allocations are given back.
+    LauncherServer(EventLoop &loop, Log &log, const Settings &settings, AllocationPlaces::Calls calls,
+                   CentralServer::Authenticators authenticators, std::function<void()> on_end, Patience patience);
+    LauncherServer(EventLoop &loop, Log &log, const Settings &settings, AllocationPlaces::Calls calls,
+                   CentralServer::Authenticators authenticators, std::function<void()> on_end)
+        : LauncherServer(loop, log, settings, std::move(calls), std::move(authenticators), std::move(on_end),
+                         Patience{}) {}
 
     // Takes an invitation of the step; an empty message orders the end of all children.
     void on_invitation(const std::string &message);
@@ -91,28 +84,18 @@ class LauncherServer {
         wire::SpawnRequest request;
         TimePoint since;
     };
-    struct Place {
-        std::shared_ptr<JobStarter> starter; // once it was made
-        std::size_t requests = 0;            // that are under way, and jobs
-        bool gives_back = false;
-        bool left = false;         // by the lobby
-        EventLoop::Handle timer{}; // without requests, for it to leave
-    };
     void take_messages();
-    void leave(const std::string &allocation);
-    void lobby_leaves(const std::string &allocation); // and has what jobs there have written
-    void give_back(const std::string &allocation);
-    void give_back(const std::string &allocation, unsigned tries);
-    void give_back_all(); // in which nothing is
-    void drop_early();    // the step is ending
+    void drop_early(); // the step is ending
     void end_child(const Bytes &parent, const Bytes &nspace);
     void end(std::uint64_t number, Child &child);
     void cancel(const Spawner &from, std::uint64_t id, const std::string &why);
     void host_lost(const Spawner &lost);
     void on_request(const Spawner &from, wire::SpawnRequest request);
     void refuse(const Spawner &from, const wire::SpawnRequest &request, int status, const std::string &reason);
+    // `starter`: of the place, which a request that is refused leaves; null where the step is ending.
+    void start(const Spawner &from, wire::SpawnRequest request, std::shared_ptr<JobStarter> starter);
     // False: it is refused.
-    bool start(const Spawner &from, wire::SpawnRequest request);
+    bool begin(const Spawner &from, wire::SpawnRequest request, std::shared_ptr<JobStarter> starter);
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
     void tell_start(Child &child); // once
@@ -132,11 +115,7 @@ class LauncherServer {
     Log &log_;
     LineWriter terminal_;
     const Settings &settings_;
-    Calls calls_;
-    std::map<std::string, Place> places_; // by allocation
-    std::size_t giving_ = 0;              // allocations back
-    std::map<std::uint64_t, EventLoop::Handle> tries_;
-    std::uint64_t next_try_ = 1;
+    const Patience patience_;
     std::function<void()> on_end_;
     MessageTakers<const Spawner &> messages_;
     CentralServer peers_;
@@ -146,7 +125,7 @@ class LauncherServer {
     std::uint64_t next_early_ = 1;
     bool step_over_ = false, ending_ = false;
     std::set<Bytes> living_on_; // namespaces whose hosts go on without one that is lost (SpawnRequest::lives_on)
-    SlowCalls starters_, givers_;
+    AllocationPlaces places_;
 };
 
 } // namespace pmixhost

@@ -24,7 +24,7 @@
 #include "server-glue/daemon/supervisor.h"
 #include "server-glue/guard/descriptor_range.h"
 #include "server-glue/library/expected_environment.h"
-#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/library_start.h"
 #include "server-glue/library/unmended_faults.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/rm/user_notes.h"
@@ -225,8 +225,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
     if (!backend)
         return refuse(backend.failure());
     const StepInfo &step = (*backend)->step();
-    PmixLibrary::set_environment(b.settings,
-                                 std::max(step.map.rank_count(), step.universe_size)); // no other thread yet
+    set_library_environment(b.settings, std::max(step.map.rank_count(), step.universe_size)); // no other thread yet
     auto directory = b.document.text("directory");
 
     // A task that finds the door shut reads the page at once, so the reason must be there before.

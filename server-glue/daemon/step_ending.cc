@@ -19,12 +19,12 @@ static constexpr auto cleaning_patience = std::chrono::seconds(30);
 static constexpr Duration output_patience = std::chrono::seconds(20);
 
 void StepEnding::take_asks(UpcallHandlers &handlers) {
-    handlers.on<ClientConnectedAsk>([this](ClientConnectedAsk ask) {
+    handlers.on_unjudged<ClientConnectedAsk>([this](ClientConnectedAsk ask) {
         if (ask.client.nspace == context_.step.nspace)
             context_.tasks->client_connected(ask.client.rank);
         ask.reply(PMIX_SUCCESS);
     });
-    handlers.on<ClientFinalizedAsk>([this](ClientFinalizedAsk ask) {
+    handlers.on_unjudged<ClientFinalizedAsk>([this](ClientFinalizedAsk ask) {
         if (ask.client.nspace != context_.step.nspace || !context_.tasks->client_finalized(ask.client.rank))
             return ask.reply(PMIX_SUCCESS);
         last_client_finalized(std::move(ask.reply));

@@ -17,7 +17,7 @@ namespace pmixhost {
 namespace {
 
 constexpr std::string_view store_variable = "PMIX_MCA_gds";
-// These the daemon sets itself (PmixLibrary::set_environment, the remedies of tasks), and they change nothing of what
+// These the daemon sets itself (library_start.h, the remedies of tasks), and they change nothing of what
 // processes are given.
 constexpr std::string_view harmless[] = {"PMIX_MCA_pmix_max_iof_cache", "PMIX_MCA_pmix_max_events",
                                          "PMIX_MCA_pmix_event_eviction_time", "PMIX_MCA_ptl_base_max_msg_size"};

@@ -1,5 +1,5 @@
 // What a process is given of what PMIx_server_setup_fork says. Any thread, once nobody changes the environment any more
-// (PmixLibrary::set_environment).
+// (library_start.h).
 #pragma once
 
 #include <string>

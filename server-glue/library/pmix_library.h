@@ -7,7 +7,6 @@
 #include "common/base/bytes.h"
 #include "common/base/log.h"
 #include "common/base/unique_fd.h"
-#include "common/config/settings.h"
 #include "common/job/job_map.h"
 #include "common/loop/event_loop.h"
 #include "common/process/topology.h"
@@ -26,6 +25,8 @@ class ConnectionGuard;
 class DirectAnswers;
 class InnerClient;
 class ListenerTakeover;
+class PostedNow;
+struct StartedLibrary;
 
 class PmixLibrary {
   public:
@@ -37,17 +38,10 @@ class PmixLibrary {
         std::string store = {};         // the directory for the segments, if it is another one
         std::string topology_file = {}; // of this host: common/process/topology_file.h; empty: the library looks itself
     };
-    // Sets what the library takes from the process' environment alone: the sizes of its shared data store for jobs of
-    // up to so many processes, how many events it keeps for late registrants and for how long. To be called before
-    // the process has a second thread: a change of the environment while another thread reads it crashes that thread.
-    static void set_environment(const Settings &settings, Rank ranks);
-    // What the store's index of so many processes takes, in bytes (rank_meta_info, dstore_base.h), at most as many as
-    // by default. Clients that do not know of it assume those, and must find nobody beyond it.
-    static std::size_t index_bytes(Rank ranks);
-    // Starts the library (20 to 40 ms). To be called in the library thread, which outlives it. libpmix' own threads
-    // have all signals blocked. There can be one per process. Fails when the library would hear of connections that
-    // do not come through the guard (guard/connection_guard.h), as in a program without its interposition.
-    // `listening`: what listens already (ListenerTakeover::create_listening()); may be null.
+    // Starts the library (20 to 40 ms), in the environment of library_start.h. To be called in the library thread,
+    // which outlives it. libpmix' own threads have all signals blocked. There can be one per process. Fails when the
+    // library would hear of connections that do not come through the guard (guard/connection_guard.h), as in a program
+    // without its interposition. `listening`: what listens already (ListenerTakeover::create_listening()); may be null.
     static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread, const Options &options,
                                                       pmix_server_module_t *module,
                                                       std::unique_ptr<ListenerTakeover> listening);
@@ -152,10 +146,8 @@ class PmixLibrary {
     static void register_handler(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler, Done done);
 
   private:
-    struct Found;
-    void mend_failed_collectives();
     void answer_directly();
-    PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace, std::unique_ptr<ListenerTakeover> takeover);
+    PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace, StartedLibrary started);
     EventLoop &loop_;
     LibraryThread &thread_;
     std::string nspace_; // the server's own
@@ -170,9 +162,7 @@ class PmixLibrary {
     std::string not_mended_;                                            // what to say of it, or empty
     std::shared_ptr<DirectAnswers> direct_answers_;                     // null, from the end on or where there are none
     std::string not_direct_;                                            // why there are none
-    // Who waits for the answer to a request that the library has not answered, by process; the request's too.
-    using Unanswered = std::map<std::pair<std::string, Rank>, std::vector<std::weak_ptr<Found>>>;
-    std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();
+    std::shared_ptr<PostedNow> posted_; // of the requests that the library has not answered, too
 };
 
 } // namespace pmixhost

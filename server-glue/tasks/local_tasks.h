@@ -1,13 +1,7 @@
 // The tasks of this host, from their first knock to their end.
 //
-// The namespace is registered when every task has asked for its environment, because only then are all CPU bindings
-// known, but a task that is late by `straggler_patience` is not waited for. A client is registered with the gid that
-// the kernel told of its process. Order for each task: knock, watch, (all there) register namespace, register client,
-// environment out.
-//
-// Where the library is started late (daemon/library_holder.h) a task has its environment as soon as it knocks, and
-// goes. When the library is there, the namespace and the clients are registered as above, with the bindings that they
-// had behind the door.
+// Order for each task: knock, watch, (all there) register namespace, register client, environment out; from the knock
+// on this is task_registration.h. How far each has come is in task_lives.h.
 //
 // A task that ends without ever having connected would leave the others of this host waiting in
 // libpmix for ever, as libpmix cannot know of its end. A proxy client (proxy_client.h) connects in its name
@@ -15,30 +9,23 @@
 #pragma once
 
 #include "common/base/log.h"
-#include "common/config/settings.h"
 #include "common/job/debug_stops.h"
 #include "common/start/exec_words.h"
 #include "common/start/task_spec.h"
-#include "server-glue/library/info_list.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/tasks/task_door.h"
+#include "server-glue/tasks/task_lives.h"
+#include "server-glue/tasks/task_registration.h"
 #include "server-glue/tasks/task_table.h"
 #include "server-glue/tasks/task_watch.h"
 
-#include <map>
-#include <set>
-
 namespace pmixhost {
 
-class CpuSet;
 class PmixLibrary;
 
 class LocalTasks {
   public:
-    static constexpr Duration straggler_patience = std::chrono::seconds(3);
-
-    // What a task of this host needs to find the library that is not yet started, NAME=VALUE each.
-    using EarlyEnvironment = std::function<std::vector<std::string>(Rank)>;
+    using EarlyEnvironment = TaskRegistration::EarlyEnvironment;
     struct Callbacks {
         // A task has ended; with its wait status, if that is known.
         std::function<void(Rank, std::optional<int>)> on_gone;
@@ -67,18 +54,19 @@ class LocalTasks {
     LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, const DebugStops &stops, std::string directory,
                TaskTable *table, Callbacks callbacks);
 
-    // What each task gets beside what the library gives it (server-glue/tasks/remedies.h).
-    void set_remedies(std::vector<std::string> entries) { remedies_ = std::move(entries); }
-    // Jobs of at most so many processes are described process by process (job_info.h).
-    void set_details_up_to(Rank processes) { details_up_to_ = processes; }
-    // The library is started late: from now on tasks are answered with this.
-    void set_early_environment(EarlyEnvironment environment);
-    // The library is up; from now on tasks are answered by it. `library` outlives this object.
-    void set_library(PmixLibrary &library);
+    // As in TaskRegistration.
+    void set_remedies(std::vector<std::string> entries) { registration_.set_remedies(std::move(entries)); }
+    void set_details_up_to(Rank processes) { registration_.set_details_up_to(processes); }
+    void set_early_environment(EarlyEnvironment environment) {
+        registration_.set_early_environment(std::move(environment));
+    }
+    void set_library(PmixLibrary &library) { registration_.set_library(library); }
     // Opens the door, for backends whose RM starts the tasks.
     void open_door(UniqueFd fd);
     // For backends that start the tasks themselves.
-    void want_environment(Rank rank, TaskDoor::Answer answer);
+    void want_environment(Rank rank, TaskDoor::Answer answer) {
+        registration_.want_environment(rank, std::move(answer));
+    }
     void started(Rank rank, pid_t pid);
     void ended(Rank rank, std::optional<int> wait_status);
     // What a spawned task said until its program was executed.
@@ -90,61 +78,31 @@ class LocalTasks {
     void client_connected(Rank rank);
     // A client is in PMIx_Finalize. True when it is the last of this host that had not been.
     bool client_finalized(Rank rank);
-    bool any_started() const { return !started_.empty(); }
-    // Has the task ended, in whatever way?
-    bool gone(Rank rank) const { return gone_.contains(rank); }
-    bool connected(Rank rank) const { return connected_.contains(rank); }
-    bool any_finalized() const { return !finalized_.empty(); }
-    bool finalized(Rank rank) const { return finalized_.contains(rank); }
-    // Has a task that used PMIx ended without having finalized it? One that SIGPIPE ended does not count: it wrote to
-    // a process that was gone, as those of Open MPI 4.1 do in MPI_Finalize.
-    bool any_ended_badly() const;
+    // As in TaskLives.
+    bool any_started() const { return lives_.any_started(); }
+    bool gone(Rank rank) const { return lives_.gone(rank); }
+    bool connected(Rank rank) const { return lives_.connected(rank); }
+    bool any_finalized() const { return lives_.any_finalized(); }
+    bool finalized(Rank rank) const { return lives_.finalized(rank); }
+    bool any_ended_badly() const { return lives_.any_ended_badly(); }
     TaskWatch &watch() { return watch_; }
 
   private:
     void knock(TaskDoor::Knock knock);
-    void let_go(Rank rank, gid_t gid, TaskDoor::Answer answer);
     void task_runs(Rank rank);
-    void register_when_complete();
-    void register_nspace();
-    void register_early();
-    void check_early(Rank rank);
-    void serve();
-    void answer_all();
-    void answer(Rank rank, gid_t gid, TaskDoor::Answer reply);
     void task_gone(Rank rank, std::optional<int> wait_status);
     void send_proxy_clients();
 
-    struct Waiting {
-        Rank rank;
-        gid_t gid;
-        TaskDoor::Answer answer;
-    };
-    struct LetGo { // before the library was there
-        gid_t gid;
-        std::shared_ptr<const CpuSet> binding; // behind the door; null: not known
-    };
     EventLoop &loop_;
     Log &log_;
     const StepInfo &step_;
     const DebugStops &stops_;
-    std::string directory_;
     TaskTable *table_;
     Callbacks callbacks_;
-    PmixLibrary *library_ = nullptr;
     std::unique_ptr<TaskDoor> door_;
     TaskWatch watch_;
-    EventLoop::Handle patience_;
-    std::vector<Waiting> waiting_;
-    EarlyEnvironment early_environment_; // empty: the library is not late
-    std::map<Rank, LetGo> let_go_;
-    std::size_t unregistered_ = 0; // of let_go_
-    std::vector<std::string> remedies_;
-    Rank details_up_to_ = UINT32_MAX;
-    std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, has_proxy_, running_;
-    bool patience_over_ = false;
-    bool registering_ = false;
-    bool registered_ = false;
+    TaskLives lives_;
+    TaskRegistration registration_;
 };
 
 } // namespace pmixhost

@@ -2,7 +2,8 @@
 // all of them at once; every right one arrives.
 #include "common/config/config.h"
 #include "common/config/config_man.h"
-#include "common/config/config_options.h"
+#include "common/config/option_values.h"
+#include "common/text/nearest_name.h"
 #include "common/text/shell_words.h"
 
 #include <algorithm>
@@ -267,6 +268,20 @@ void test_origins_and_precedence(void **) {
     assert_non_null(strstr(loaded.notes[2].c_str(), "did you mean PMIXHOST_FENCE_TIMEOUT?"));
 }
 
+void test_what_a_slip_may_have_meant(void **) {
+    const std::vector<std::string> names = {"observe", "output", "input"};
+    for (const char *slip : {"obsrve", "observ", "obserwe", "xobserve", "boserve"})
+        assert_string_equal(nearest_name(slip, names).c_str(), "observe");
+    assert_string_equal(nearest_name("put", names).c_str(), "input");
+    assert_string_equal(nearest_name("everything", names).c_str(), "");
+    assert_string_equal(nearest_name("", names).c_str(), "");
+    assert_string_equal(nearest_name(std::string(1000, 'x'), names).c_str(), "");
+    // The right name in another section, or in none.
+    assert_string_equal(nearest_option("max_bytes").c_str(), "fence.max_bytes");
+    assert_string_equal(nearest_option("log.evidence_directory").c_str(), "daemon.evidence_directory");
+    assert_string_equal(nearest_option("fence.timeot").c_str(), "fence.timeout");
+}
+
 // A log of the site's own is not turned away.
 void test_a_users_log_yields_to_the_sites(void **) {
     Checked free = check("", {"PMIXHOST_LOG_FILE=/home/u/log.%n"});
@@ -382,6 +397,7 @@ int main() {
         cmocka_unit_test(test_all_errors_are_listed),
         cmocka_unit_test(test_right_values_arrive),
         cmocka_unit_test(test_origins_and_precedence),
+        cmocka_unit_test(test_what_a_slip_may_have_meant),
         cmocka_unit_test(test_users_may_set_no_path_and_no_port),
         cmocka_unit_test(test_files_that_are_not_read),
         cmocka_unit_test(test_deep_nesting_is_an_error),

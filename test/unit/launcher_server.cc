@@ -100,24 +100,25 @@ struct World {
         };
         launcher.emplace(
             *loop, log, settings,
-            LauncherServer::Calls{make_starter,
-                                  [given = given](const std::string &allocation) -> Result<void> {
-                                      std::unique_lock lock(given->mutex);
-                                      given->back.push_back(allocation);
-                                      bool fails = given->fails > 0 && given->fails-- > 0;
-                                      auto waits = given->waits;
-                                      lock.unlock();
-                                      if (waits)
-                                          waits->wait();
-                                      return fails ? error(ErrorKind::unreachable, "slurmctld is away")
-                                                   : Result<void>();
-                                  },
-                                  1ms, 50ms, end_patience},
+            AllocationPlaces::Calls{make_starter,
+                                    [given = given](const std::string &allocation) -> Result<void> {
+                                        std::unique_lock lock(given->mutex);
+                                        given->back.push_back(allocation);
+                                        bool fails = given->fails > 0 && given->fails-- > 0;
+                                        auto waits = given->waits;
+                                        lock.unlock();
+                                        if (waits)
+                                            waits->wait();
+                                        return fails ? error(ErrorKind::unreachable, "slurmctld is away")
+                                                     : Result<void>();
+                                    },
+                                    1ms},
             [](const Bytes &) { return make_secret_authenticator("secret"); },
             [this] {
                 ended = true;
                 loop->stop();
-            });
+            },
+            LauncherServer::Patience{50ms, end_patience});
         join();
         limit = loop->after(30s, [] { fail_msg("nothing came"); });
     }
@@ -593,7 +594,7 @@ void an_rm_that_stays_away_is_given_up(void **) {
     world.launcher->on_step_over();
     while (!world.ended)
         assert_true(world.loop->run().ok());
-    assert_int_equal(world.given->so_far().size(), LauncherServer::most_returns);
+    assert_int_equal(world.given->so_far().size(), AllocationPlaces::most_returns);
 }
 
 // The timer of a try is ended with it.

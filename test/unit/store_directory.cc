@@ -2,8 +2,8 @@
 #include "server-glue/daemon/store_directory.h"
 
 #include "common/start/status_page.h"
+#include "server-glue/library/library_start.h"
 #include "server-glue/library/library_version.h"
-#include "server-glue/library/pmix_library.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -74,13 +74,13 @@ void there_is_none_where_the_site_does_not_want_it(void **) {
 
 // Or the library would make a second segment, and clients that take it for as large as by default look into the first.
 void the_index_has_room_for_all_ranks(void **) {
-    assert_int_equal(PmixLibrary::index_bytes(1), 65536);
+    assert_int_equal(store_index_bytes(1), 65536);
     for (Rank ranks : {1u, 2'729u, 2'730u, 2'731u, 100'000u}) {
-        std::size_t bytes = PmixLibrary::index_bytes(ranks);
+        std::size_t bytes = store_index_bytes(ranks);
         assert_int_equal(bytes % 4096, 0);
         assert_true((bytes - sizeof(std::size_t)) / 24 > ranks); // and the job's own
     }
-    assert_int_equal(PmixLibrary::index_bytes(1'280'000), 4u << 20); // as many segments as by default
+    assert_int_equal(store_index_bytes(1'280'000), 4u << 20); // as many segments as by default
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // `pmixhost config`: what is in force and where it comes from, or what is wrong with a file.
 #include "common/config/config.h"
 #include "common/config/config_man.h"
-#include "common/config/config_options.h"
+#include "common/config/option_values.h"
 #include "common/policy/accounts.h"
 #include "common/policy/others_jobs.h"
 #include "common/policy/policy_load.h"

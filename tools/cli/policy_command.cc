@@ -1,7 +1,7 @@
 // `pmixhost policy`: the rules for tools that are in force, and what they decide.
 #include "common/config/config.h"
 #include "common/config/config_file.h"
-#include "common/config/config_options.h"
+#include "common/config/option_values.h"
 #include "common/policy/accounts.h"
 #include "common/policy/others_jobs.h"
 #include "common/policy/policy_load.h"
