@@ -80,8 +80,11 @@ server_glue_libglue_files = \
 	server-glue/guard/remote_hello.h server-glue/guard/remote_hello.cc \
 	server-glue/guard/tool_visitor.h \
 	server-glue/iof/children_io.h server-glue/iof/children_io.cc server-glue/iof/tool_pace.h \
+	server-glue/iof/asking_connection.h \
 	server-glue/iof/output_forward.h server-glue/iof/output_forward.cc \
-	server-glue/iof/iof_ask.h server-glue/iof/iof_upcall.cc \
+	server-glue/iof/parent_forwarding.h server-glue/iof/parent_forwarding.cc \
+	server-glue/iof/tool_pulls.h server-glue/iof/tool_pulls.cc \
+	server-glue/iof/iof_ask.h server-glue/iof/iof_upcall.cc server-glue/iof/pull_gate.h \
 	server-glue/iof/input_flow.h server-glue/iof/input_flow.cc \
 	server-glue/iof/output_copies.h server-glue/iof/output_copies.cc \
 	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
@@ -102,11 +105,13 @@ server_glue_libglue_files = \
 	server-glue/library/library_version.cc \
 	server-glue/library/info_list.h \
 	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
+	server-glue/library/library_start.h server-glue/library/library_start.cc \
 	server-glue/library/library_thread.h server-glue/library/library_thread.cc \
 	server-glue/library/library_watch.h server-glue/library/library_watch.cc \
 	server-glue/library/library_watchdog.h \
 	server-glue/library/pmix_library.h \
-	server-glue/library/pmix_library.cc server-glue/library/replies.h server-glue/library/upcall_handlers.h \
+	server-glue/library/pmix_library.cc server-glue/library/posted_now.h server-glue/library/posted_now.cc \
+	server-glue/library/replies.h server-glue/library/upcall_handlers.h \
 	server-glue/library/member_data.h server-glue/library/member_data.cc \
 	server-glue/library/pack.h server-glue/library/pack.cc \
 	server-glue/library/unmended_faults.h server-glue/library/unmended_faults.cc \
@@ -142,15 +147,16 @@ server_glue_libglue_files = \
 	server-glue/rm/rm_backend.h server-glue/rm/roles.h server-glue/rm/spawn_places.h server-glue/rm/spawn_plan.h \
 	server-glue/rm/spawned_step.h server-glue/rm/step_output.h server-glue/rm/user_notes.h \
 	server-glue/security/credential_service.h server-glue/security/credential_service.cc \
+	server-glue/spawn/allocation_places.h server-glue/spawn/allocation_places.cc \
 	server-glue/spawn/spawn_ask.h server-glue/spawn/spawn_upcall.cc \
-	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc server-glue/spawn/children.h \
+	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc \
 	server-glue/spawn/debugger_daemons.h server-glue/spawn/debugger_daemons.cc \
 	server-glue/spawn/launch_outcome.h server-glue/spawn/launch_outcome.cc server-glue/spawn/plan_spawn.h \
 	server-glue/spawn/plan_spawn.cc server-glue/core/recent_names.h server-glue/cross_job/shared_fate.h \
 	server-glue/cross_job/shared_fate.cc server-glue/spawn/spawn_directives.h \
 	server-glue/spawn/spawn_directives.cc server-glue/spawn/spawn_request.h \
 	server-glue/spawn/spawn_request.cc server-glue/spawn/spawn_service.h server-glue/spawn/spawn_service.cc \
-	server-glue/spawn/starting_jobs.h \
+	server-glue/spawn/spawned_jobs.h server-glue/spawn/spawned_jobs.cc server-glue/spawn/starting_jobs.h \
 	server-glue/cross_job/step_fate.h server-glue/cross_job/step_fate.cc server-glue/spawn/step_spawn.h \
 	server-glue/spawn/step_spawn.cc \
 	server-glue/spawn/children_ends.h server-glue/spawn/children_ends.cc \
@@ -169,7 +175,9 @@ server_glue_libglue_files = \
 	server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
 	server-glue/debug/exec_stop_watch.h server-glue/debug/exec_stop_watch.cc \
 	server-glue/debug/step_stops.h server-glue/debug/step_stops.cc \
-	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
+	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_lives.h \
+	server-glue/tasks/task_lives.cc server-glue/tasks/task_registration.h \
+	server-glue/tasks/task_registration.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc \
 	server-glue/tool_access/relay.h server-glue/tool_access/relay.cc server-glue/tool_access/step_desks.h \
 	server-glue/tool_access/step_desks.cc server-glue/tool_access/tool_origins.h \
