@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
 #include <functional>
 #include <poll.h>
 #include <spawn.h>
@@ -21,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using namespace pmixhost;
@@ -392,13 +396,39 @@ void test_signals_wait_for_the_end_of_the_sweep(void **) {
     expect_nothing_left();
 }
 
+// How many bytes that process has written, as far as it was not held up.
+std::size_t written_by(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/io", pid));
+    for (std::string key, value; file >> key >> value;) {
+        if (key == "wchar:")
+            return std::stoul(value);
+    }
+    return 0;
+}
+
 // The tasks have ended, and what they wrote is with the daemon, since nobody reads: only that is left.
 void test_a_second_ctrl_c_ends_what_is_left(void **) {
+    const std::string go = scratch() + "-go";
     ::setenv("PMIXHOST_IO_CAPTURE", "on", 1);
-    // More than the run takes without a reader, which is 1216 KiB with its pipes, and less than that and a pipe.
-    Run job({"sh", "-c", "yes | head -c 1290000; exit 3"}, "", Run::Errors::terminal);
+    Run job(
+        {"sh", "-c", "yes & echo writer $! writes >&2; until [ -e " + go + " ]; do sleep 0.05; done; kill $!; exit 3"},
+        "", Run::Errors::terminal);
     ::unsetenv("PMIXHOST_IO_CAPTURE");
+    job.wait_for_error({" writes"});
+    auto writer = static_cast<pid_t>(std::atol(job.so_far().err.c_str() + std::strlen("writer ")));
+    assert_true(writer > 0);
+    // More than the run takes without a reader; all behind it is full then, and stays so.
+    constexpr std::size_t run_takes = 1216u << 10;
+    std::size_t before = 0, now = written_by(writer);
+    for (int looks = 0; now <= run_takes || now != before; ++looks) {
+        assert_true(looks < 200);
+        pollfd none{-1, 0, 0};
+        ::poll(&none, 1, 300);
+        before = std::exchange(now, written_by(writer));
+    }
+    std::ofstream(go).close();
     job.wait_for_error({"Exited with exit code 3"});
+    std::filesystem::remove(go);
     const std::string asked = "to abort)", ended = "ending what is left";
     for (int presses = 0; job.so_far().err.find(ended) == std::string::npos; ++presses) {
         assert_true(presses < 20); // the second one may come late
