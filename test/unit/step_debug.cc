@@ -138,9 +138,15 @@ void the_user_is_told_once(void **) {
     assert_non_null(strstr(world.rm.notes[0].line.c_str(), "1 process stands in PMIx_Init"));
 }
 
+StepInfo::Parent parent_named(const char *nspace) {
+    StepInfo::Parent parent{};
+    parent.nspace = nspace;
+    return parent;
+}
+
 void nobody_is_told_where_somebody_has_asked_for_it(void **) {
     for (const auto &change :
-         {std::function<void(StepInfo &)>([](StepInfo &info) { info.parent.emplace().nspace = "other"; }),
+         {std::function<void(StepInfo &)>([](StepInfo &info) { info.parent = parent_named("other"); }),
           std::function<void(StepInfo &)>([](StepInfo &info) { info.tells_launch = true; }),
           std::function<void(StepInfo &)>([](StepInfo &info) { info.launcher_file = true; })}) {
         World world(change);
