@@ -7,7 +7,7 @@ SH_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(top_srcdir)/test/unit/cmocka-tap
 EXTRA_DIST += test/unit/cmocka-tap
 
-noinst_HEADERS = test/unit/bare_rm.h test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/lingering.h test/unit/gate.h test/unit/hello.h test/unit/iof_world.h test/unit/library_gate.h test/unit/run_until.h test/unit/table_hosts.h test/unit/upcall_fixture.h \
+noinst_HEADERS = test/unit/bare_rm.h test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/lingering.h test/unit/gate.h test/unit/hello.h test/unit/iof_world.h test/unit/library_gate.h test/unit/lone_step.h test/unit/no_hosts.h test/unit/run_until.h test/unit/table_hosts.h test/unit/upcall_fixture.h \
 	test/unit/slurm_map_head.h
 include test/config.mk
 include test/slurm.mk

@@ -7,23 +7,13 @@
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
+#include "test/unit/no_hosts.h"
 #include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
 namespace {
-
-class Nowhere final : public JobStarter {
-  public:
-    const SpawnSite &site() const override { return site_; }
-    Result<JobCommand> command(const SpawnPlan &) override { return error(ErrorKind::system, "no command"); }
-    JobPlace place(const SpawnPlan &, const std::string &) const override { return {}; }
-    Error explain(const std::string &) const override { return error(ErrorKind::system, "no word"); }
-
-  private:
-    SpawnSite site_;
-};
 
 // An RM that has the own allocation and those whose names are numbers.
 struct World {
@@ -61,7 +51,7 @@ struct World {
     static Result<std::shared_ptr<JobStarter>> starter_in(const std::string &allocation) {
         if (allocation == "none")
             return error(ErrorKind::not_found, "there is no allocation");
-        return std::static_pointer_cast<JobStarter>(std::make_shared<Nowhere>());
+        return std::static_pointer_cast<JobStarter>(std::make_shared<NoHosts>());
     }
     void find(const std::string &allocation, std::chrono::milliseconds limit = 20s) {
         places->find_starter(allocation, limit, [this](Result<std::shared_ptr<JobStarter>> one) {

@@ -15,22 +15,12 @@
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
+#include "test/unit/no_hosts.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
 namespace {
-
-class NoHosts final : public JobStarter {
-  public:
-    const SpawnSite &site() const override { return site_; }
-    Result<JobCommand> command(const SpawnPlan &) override { return error(ErrorKind::system, "no command"); }
-    JobPlace place(const SpawnPlan &, const std::string &) const override { return {}; }
-    Error explain(const std::string &) const override { return error(ErrorKind::system, "no word"); }
-
-  private:
-    SpawnSite site_;
-};
 
 // Each job is this script, which has the spawn channel as $PMIXHOST_SPAWN_FD.
 class Script final : public JobStarter {

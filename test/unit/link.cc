@@ -6,40 +6,21 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
-#include <new>
 #include <random>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "test/unit/check.h"
+#include "test/unit/counted_memory.h"
 #include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
-
-// What new is asked for: all together, and at most at once.
-static std::size_t taken = 0, largest = 0;
-
-// These are not inlined, because new and free would then look like a mismatch to the compiler.
-[[gnu::noinline]] void *operator new(std::size_t size) {
-    taken += size;
-    largest = std::max(largest, size);
-    if (void *memory = std::malloc(size))
-        return memory;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void *memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept {
-    std::free(memory);
-}
 
 namespace {
 
@@ -143,13 +124,13 @@ void a_changed_byte_of_a_large_message_is_seen(void **) {
 void a_length_alone_takes_no_memory(void **) {
     World world(false);
     auto header = wire::encode_header({.type = note, .length = wire::frame_limit});
-    largest = 0;
+    largest_taken = 0;
     world.write(Bytes(header.data(), header.size()) + Bytes(3u << 20, 'x'), [] { return std::size_t(1 << 20); });
     run_until(*world.loop, [&] {
         int left = 0;
         return ::ioctl(world.far.get(), SIOCOUTQ, &left) == 0 && left == 0; // the link has read all
     });
-    assert_true(largest < (9u << 20)); // twice of what has come, and some
+    assert_true(largest_taken < (9u << 20)); // twice of what has come, and some
     world.far.reset();
     run_until(*world.loop, [&] { return !world.closed.empty(); });
     assert_true(world.came.empty());
@@ -159,10 +140,10 @@ void a_length_alone_takes_no_memory(void **) {
 void a_message_is_received_where_it_stays(void **) {
     World world(false);
     const Bytes all = frame(Bytes(1u << 20, 'x'), nullptr);
-    taken = 0;
+    taken_bytes = 0;
     world.write(all, [] { return std::size_t(100'000); });
     run_until(*world.loop, [&] { return world.came.size() == 1; });
-    assert_true(taken < (3u << 19));
+    assert_true(taken_bytes < (3u << 19));
 }
 
 // Two ends of a TCP connection on the loopback interface, the second with little room.

@@ -1,17 +1,12 @@
 // The stops of a job in the midst of its daemon: what the user reads of them, and what is told, and to whom, so that
 // nobody stands for ever when who would let go has gone. The library's packing is this program's own: it keeps what it
 // is given.
-#include "server-glue/daemon/step_services.h"
 #include "server-glue/debug/release.h"
 #include "server-glue/debug/standing_note.h"
 #include "server-glue/library/convert.h"
-#include "server-glue/library/upcall_handlers.h"
-#include "server-glue/rm/roles.h"
 #include "server-glue/step/step_messages.h"
 
-#include "test/unit/bare_rm.h"
-#include "test/unit/check.h"
-#include "test/unit/run_until.h"
+#include "test/unit/lone_step.h"
 
 #include <csignal>
 #include <pmix.h>
@@ -43,46 +38,18 @@ extern "C" pmix_status_t PMIx_Data_pack(const pmix_proc_t *, pmix_data_buffer_t 
 
 namespace {
 
-struct FakeRm final : BareRm, RmUserNotes, RmRoles {
+struct FakeRm final : DeafRm, RmUserNotes {
     std::vector<UserNote> notes;
     RmUserNotes *user_notes() override { return this; }
-    RmRoles *roles() override { return this; }
     void tell_user(UserNote note, std::function<void(Result<void>)>) override { notes.push_back(std::move(note)); }
-    void reach(CentralRole, std::string, TimePoint, TimePoint, std::function<void(Result<void>)>) override {}
-    bool calls_steps() const override { return true; }
 };
 
-// The first of two hosts, with rank 0; rank 1 is on the other one, which is never reached, and neither is the session.
-struct World {
-    std::unique_ptr<EventLoop> loop = make_loop();
-    Log log{2, LogLevel::error, "test"};
-    Settings settings;
-    FakeRm rm;
-    std::optional<StepContext> context;
-    std::unique_ptr<Mesh> mesh;
-    std::optional<StepServices> services;
-    UpcallHandlers handlers;
-
-    explicit World(const std::function<void(StepInfo &)> &change = [](StepInfo &) {}) {
+// The first of two hosts, with rank 0; rank 1 is on the other one.
+struct World : LoneStep<FakeRm> {
+    explicit World(const std::function<void(StepInfo &)> &change = nullptr) {
         packed.clear();
-        settings.transport_interfaces = {"lo"};
-        rm.info.nspace = rm.info.step_key = "job";
-        rm.info.job_id = "12.0";
-        rm.info.map = *JobMap::create({"n1", "n2"}, {{0}, {1}});
-        rm.info.apps.push_back({});
-        change(rm.info);
-        context.emplace(*loop, log, settings, rm, false, *DebugStops::parse("init=0-1"));
-        auto made =
-            Mesh::create(*loop, log, settings, "job", 0, 2 + central_role_count, make_secret_authenticator("secret"),
-                         {[](HostIndex, std::uint8_t, Bytes) {}, [](HostIndex, Mesh::Gone, const Error &) {},
-                          [](HostIndex, Bytes, TimePoint, std::function<void(Result<void>)>) {}});
-        assert_true(made.ok());
-        mesh = std::move(*made);
-        context->mesh = mesh.get();
-        services.emplace(*context);
-        context->tell_services([this](StepService &each) { each.take_asks(handlers); });
+        begin(*JobMap::create({"n1", "n2"}, {{0}, {1}}), *DebugStops::parse("init=0-1"), change);
     }
-    ~World() { services.reset(); }
 
     // The rank of this host has ended; that of the other one stands, for the so manieth time.
     void other_stands(std::uint32_t round) {

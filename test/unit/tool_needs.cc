@@ -1,12 +1,6 @@
 // What a tool must be allowed to do for each request, as the services of a step say it: every type of request that
 // names its caller has said so, and one that has not is refused.
-#include "server-glue/daemon/step_services.h"
-#include "server-glue/library/upcall_handlers.h"
-#include "server-glue/rm/roles.h"
-
-#include "test/unit/bare_rm.h"
-#include "test/unit/check.h"
-#include "test/unit/run_until.h"
+#include "test/unit/lone_step.h"
 
 #include <filesystem>
 #include <fmt/ranges.h>
@@ -51,40 +45,11 @@ const Request requests[] = {request<AbortAsk>("AbortAsk", Action::control),
                             request<UnpublishAsk>("UnpublishAsk", Action::control),
                             request<ValidationAsk>("ValidationAsk", Action::observe)};
 
-// A step's services, with a session that is never reached.
-struct FakeRm final : BareRm, RmRoles {
-    RmRoles *roles() override { return this; }
-    void reach(CentralRole, std::string, TimePoint, TimePoint, std::function<void(Result<void>)>) override {}
-    bool calls_steps() const override { return true; }
-};
-struct World {
-    std::unique_ptr<EventLoop> loop = make_loop();
-    Log log{2, LogLevel::error, "test"};
-    Settings settings;
-    FakeRm rm;
-    std::optional<StepContext> context;
-    std::unique_ptr<Mesh> mesh;
-    std::optional<StepServices> services;
-    UpcallHandlers handlers;
-
+struct World : LoneStep<DeafRm> {
     explicit World(std::vector<PlacedText> rules = {}) {
-        settings.transport_interfaces = {"lo"};
         settings.tools_user_policy = "off";
         settings.tools_policy = std::move(rules);
-        rm.info.nspace = rm.info.step_key = "job";
-        rm.info.job_id = "12.0";
-        rm.info.map = *JobMap::create({"n1"}, {{0}});
-        rm.info.apps.push_back({});
-        context.emplace(*loop, log, settings, rm, false, DebugStops());
-        auto made =
-            Mesh::create(*loop, log, settings, "job", 0, 1 + central_role_count, make_secret_authenticator("secret"),
-                         {[](HostIndex, std::uint8_t, Bytes) {}, [](HostIndex, Mesh::Gone, const Error &) {},
-                          [](HostIndex, Bytes, TimePoint, std::function<void(Result<void>)>) {}});
-        assert_true(made.ok());
-        mesh = std::move(*made);
-        context->mesh = mesh.get();
-        services.emplace(*context);
-        context->tell_services([this](StepService &each) { each.take_asks(handlers); });
+        begin(*JobMap::create({"n1"}, {{0}}));
     }
 };
 
