@@ -45,4 +45,23 @@ class StartDocument {
     std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
+// Writes one line by line; the first that it cannot have is its failure.
+class StartDocumentWriter {
+  public:
+    void add(std::string_view key, std::string_view value) {
+        if (added_)
+            added_ = document_.add(key, value);
+    }
+    // Once, the last.
+    Result<StartDocument> finish() {
+        if (!added_)
+            return added_.failure();
+        return std::move(document_);
+    }
+
+  private:
+    StartDocument document_;
+    Result<void> added_;
+};
+
 } // namespace pmixhost

@@ -12,30 +12,8 @@
 
 namespace pmixhost {
 
-namespace {
-
-// A document that is written line by line; the first line that it cannot have is its failure.
-class Written {
-  public:
-    void add(std::string_view key, std::string_view value) {
-        if (added_)
-            added_ = document_.add(key, value);
-    }
-    Result<StartDocument> done() {
-        if (!added_)
-            return added_.failure();
-        return std::move(document_);
-    }
-
-  private:
-    StartDocument document_;
-    Result<void> added_;
-};
-
-} // namespace
-
 Result<StartDocument> session_document(int argc, char **argv) {
-    Written document;
+    StartDocumentWriter document;
     document.add("role", name_of(CentralRole::session));
     document.add("backend", argv[2]);
     for (int i = 3; i < argc; ++i) {
@@ -55,11 +33,11 @@ Result<StartDocument> session_document(int argc, char **argv) {
         }
     }
     unsetenv(std::string(step_secret_variable).c_str());
-    return document.done();
+    return document.finish();
 }
 
 Result<StartDocument> desk_document(char **argv) {
-    Written document;
+    StartDocumentWriter document;
     document.add("role", "desk");
     document.add("desk.job", argv[2]);
     document.add("desk.directory", argv[3]);
@@ -71,26 +49,26 @@ Result<StartDocument> desk_document(char **argv) {
         if (entry.starts_with("PMIXHOST_") && !entry.starts_with(asked_by_variable))
             document.add("env", entry);
     }
-    return document.done();
+    return document.finish();
 }
 
 Result<StartDocument> gate_desk_document(char **argv) {
-    Written document;
+    StartDocumentWriter document;
     document.add("role", "gate_desk");
     document.add("gate.fd", argv[2]);
-    return document.done();
+    return document.finish();
 }
 
 Result<StartDocument> lobby_document(char **argv) {
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
-    Written document;
+    StartDocumentWriter document;
     document.add("backend", argv[3]);
     document.add("lobby.fd", argv[2]);
     document.add("host", host);
     document.add("directory", argv[4]);
     document.add("job", "lobby");
-    return document.done();
+    return document.finish();
 }
 
 } // namespace pmixhost

@@ -39,26 +39,21 @@ std::vector<std::string> options_of_children() {
     return options;
 }
 
-// Leaves out what is empty; add() to a document that has failed does nothing.
+// Leaves out what is empty.
 class RoleDocument {
   public:
     void add(std::string_view key, std::string_view value) {
-        if (added_ && !value.empty())
-            added_ = document_.add(key, value);
+        if (!value.empty())
+            lines_.add(key, value);
     }
     void add_user_variables() {
         for (const auto &variable : user_variables(environ))
             add("env", variable);
     }
-    Result<StartDocument> finish() {
-        if (!added_)
-            return added_.failure();
-        return std::move(document_);
-    }
+    Result<StartDocument> finish() { return lines_.finish(); }
 
   private:
-    StartDocument document_;
-    Result<void> added_;
+    StartDocumentWriter lines_;
 };
 
 struct Launcher {
