@@ -141,3 +141,24 @@ largest_daemon() {
         on_host "$host" bash -c 'for pid in $(pgrep -x pmixhostd); do cat /proc/$pid/status; done' || true
     done | awk '$1 == "VmHWM:" && $2 > most {most = $2} END {print most + 0}'
 }
+# stopped_and_killed KIB: a tool that is stopped in the middle, as by Ctrl-Z, and then killed; no daemon grows by so much, and the job
+# ends as one without it ($plain_end).
+stopped_and_killed() {
+    local before most limit=$1
+    start halted -N2 -n2 "$task" there await=go much=15000000 wrote await=end </dev/null
+    running 2
+    follow tool "$h1" pull pulled all out bytes 2000000 hold "$dir/never"
+    ok "a tool reads" has_said tool 'pull: PMIX_SUCCESS'
+    before=$(largest_daemon "$h1" "$h2")
+    make_file go
+    ok "and is stopped" eval 'has_said tool got && on_host "$h1" pkill -STOP -x io_tool'
+    ok "the job with it writes on" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
+    ok "srun has all" until_true 30 srun_has 30000000
+    on_host "$h1" pkill -KILL -x io_tool
+    over tool 2>/dev/null
+    most=$(largest_daemon "$h1" "$h2")
+    ok "no daemon grew" eval '((before > 1000 && most < before + limit))'
+    end
+    is "it ends as ever" "$code" 0
+    as_soon "in time" "$plain_end"
+}

@@ -256,22 +256,6 @@ make_file on
 make_file leave
 over tool
 
-# Stopped in the middle, as by Ctrl-Z, and then killed.
-start halted -N2 -n2 "$task" there await=go much=15000000 wrote await=end </dev/null
-running 2
-follow tool "$h1" pull pulled all out bytes 2000000 hold "$dir/never"
-ok "a tool reads" has_said tool 'pull: PMIX_SUCCESS'
-before=$(largest_daemon "$h1" "$h2")
-make_file go
-ok "and is stopped" eval 'has_said tool got && on_host "$h1" pkill -STOP -x io_tool'
-ok "the job with it writes on" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
-ok "srun has all" until_true 30 srun_has 30000000
-on_host "$h1" pkill -KILL -x io_tool
-over tool 2>/dev/null
-most=$(largest_daemon "$h1" "$h2")
-ok "no daemon grew" eval '((before > 1000 && most < before + 8192))'
-end
-is "it ends as ever" "$code" 0
-as_soon "in time" "$plain_end"
+stopped_and_killed 8192
 ok "nothing is left" no_litter 30
 done_testing

@@ -383,23 +383,7 @@ over tool
 end
 is "the job with such a tool ends as ever" "$code" 0
 
-# Stopped in the middle, as by Ctrl-Z, and then killed.
-start halted -N2 -n2 "$task" there await=go much=15000000 wrote await=end </dev/null
-running 2
-follow tool "$h1" pull pulled all out bytes 2000000 hold "$dir/never"
-ok "a tool reads" has_said tool 'pull: PMIX_SUCCESS'
-before=$(largest_daemon "$h1" "$h2")
-make_file go
-ok "and is stopped" eval 'has_said tool got && on_host "$h1" pkill -STOP -x io_tool'
-ok "the job with it writes on" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
-ok "srun has all" until_true 30 srun_has 30000000
-on_host "$h1" pkill -KILL -x io_tool
-over tool 2>/dev/null
-most=$(largest_daemon "$h1" "$h2")
-ok "no daemon grew" eval '((before > 1000 && most < before + 16384))'
-end
-is "it ends as ever" "$code" 0
-as_soon "in time" "$plain_end"
+stopped_and_killed 16384
 
 # a tool that never reads again
 start deaf -N4 -n4 "$task" there await=go much=3000000 await=end </dev/null
