@@ -4,7 +4,7 @@
 # A new one is one word here: its source is the program's name with .c, its headers are those below.
 E2E_CLIENTS = \
 	test/e2e/clients/debugger test/e2e/clients/indirect test/e2e/clients/initiator \
-	test/bench/bench_events test/bench/bench_fence test/bench/bench_group test/bench/bench_init \
+	test/bench/bench_counts test/bench/bench_events test/bench/bench_fence test/bench/bench_group test/bench/bench_init \
 	test/bench/bench_modex test/bench/bench_spawn test/bench/bench_store test/bench/bench_tool \
 	test/e2e/clients/abort test/e2e/clients/again test/e2e/clients/allocate \
 	test/e2e/clients/barrier \
@@ -39,6 +39,8 @@ noinst_HEADERS += test/e2e/clients/client.h test/e2e/clients/control.h test/e2e/
 	test/e2e/clients/groups.h test/e2e/clients/initiator.h test/e2e/clients/peers.h test/e2e/clients/queries.h test/e2e/clients/sets.h
 # It speaks the protocol itself.
 test_e2e_clients_knock_LDADD =
+# It counts what others do.
+test_bench_bench_counts_LDADD =
 
 # One rule for all MPI programs: without an mpicc there are none, and their tests are skipped.
 MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic \

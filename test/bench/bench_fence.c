@@ -1,10 +1,14 @@
-/* How long a fence takes with what belongs to it, and what the servers of rank 0's host work for it. All ranks do the
- * same in turn, so that the time from one fence's end to the next one's is that of all, however they share the waiting.
- * usage: bench_fence COUNT [BYTES ...]
- * Prints one line for each kind: "fence KIND MEDIAN_US LOWEST_US CPU_US".
+/* How long a fence takes with what belongs to it, and what the servers of rank 0's host work for it. A time is from one
+ * fence's end to the next one's at rank 0. That is a whole cycle of all ranks, however they share the waiting between
+ * put, commit and fence: each begins its own when the fence before has ended, and no fence ends before all are in it
+ * (but the in-tree plugin's without data, which is no barrier).
+ * usage: bench_fence COUNT [hold | BYTES ...]
+ * Prints one line for each kind: "fence KIND MEDIAN_US LOWEST_US CPU_US SWITCHES"; the latter two are of each fence.
  *   nodata   without data         empty    collecting, nothing to collect
  *   64, 4096 put, commit and fence, collecting so many bytes of each rank; with BYTES these alone, of which nothing can
- *            be compressed */
+ *            be compressed
+ * With "hold" rank 0 says "begin KIND FENCES" before so many fences and "end KIND FENCES" after them, and waits each
+ * time for a line of standard input, so that who has the right to it can count what the servers do. */
 #include "client.h"
 
 #include <ctype.h>
@@ -15,47 +19,79 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* In microseconds, of all threads of a process that hosts PMIx servers. */
-static double cpu_of(const char *pid) {
+/* What all threads of processes that host PMIx servers have had until now. */
+struct work {
+    double cpu;      /* microseconds */
+    double switches; /* from one thread to another, voluntary or not */
+};
+
+/* The sum of the numbers behind these words in a file of a thread; with "" the first one. */
+static double numbers(const char *pid, const char *thread, const char *name, const char *const *words) {
+    char path[900], line[256];
     double sum = 0;
+    snprintf(path, sizeof path, "/proc/%s/task/%s/%s", pid, thread, name);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        for (const char *const *word = words; *word; word++)
+            if (!strncmp(line, *word, strlen(*word)))
+                sum += strtod(line + strlen(*word), NULL);
+    if (file)
+        fclose(file);
+    return sum;
+}
+
+static void add_work_of(const char *pid, struct work *sum) {
     char path[600], name[32] = "";
     snprintf(path, sizeof path, "/proc/%s/comm", pid);
     FILE *file = fopen(path, "r");
     if (!file)
-        return 0;
+        return;
     bool server = fscanf(file, "%31s", name) == 1 && (!strcmp(name, "pmixhostd") || !strcmp(name, "slurmstepd"));
     fclose(file);
     snprintf(path, sizeof path, "/proc/%s/task", pid);
     DIR *threads = server ? opendir(path) : NULL;
     for (struct dirent *each; threads && (each = readdir(threads));) {
-        unsigned long long nanoseconds;
-        snprintf(path, sizeof path, "/proc/%s/task/%s/schedstat", pid, each->d_name);
-        if (!isdigit(each->d_name[0]) || !(file = fopen(path, "r")))
+        if (!isdigit(each->d_name[0]))
             continue;
-        if (fscanf(file, "%llu", &nanoseconds) == 1)
-            sum += (double)nanoseconds / 1000;
-        fclose(file);
+        sum->cpu += numbers(pid, each->d_name, "schedstat", (const char *const[]){"", NULL}) / 1000;
+        sum->switches +=
+            numbers(pid, each->d_name, "status",
+                    (const char *const[]){"voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:", NULL});
     }
     if (threads)
         closedir(threads);
-    return sum;
 }
 
-static double servers_cpu(void) {
-    double sum = 0;
+static struct work servers_work(void) {
+    struct work sum = {0, 0};
     DIR *processes = opendir("/proc");
     for (struct dirent *each; processes && (each = readdir(processes));)
         if (isdigit(each->d_name[0]))
-            sum += cpu_of(each->d_name);
+            add_work_of(each->d_name, &sum);
     if (processes)
         closedir(processes);
     return sum;
 }
 
+static bool held;
+
+static void hold(const char *what, const char *kind, unsigned fences) {
+    if (!held || me.rank != 0)
+        return;
+    say("%s %s %u", what, kind, fences);
+    me.doing = "standard input";
+    for (char byte = 0; byte != '\n';)
+        if (read(STDIN_FILENO, &byte, 1) != 1)
+            fail("nobody says that it goes on");
+}
+
 static void measure(const char *kind, unsigned count, bool collect, size_t bytes) {
     static double took[10000];
     char *data = calloc(1, bytes + 1);
-    double cpu = me.rank == 0 ? servers_cpu() : 0;
+    struct work before = {0, 0};
+    hold("begin", kind, count + 1);
+    if (me.rank == 0)
+        before = servers_work();
     must(fence_with(NULL, 0, collect ? COLLECT : 0, 0)); /* all begin here */
     double last = now();
     for (unsigned i = 0; i < count; i++) {
@@ -75,8 +111,12 @@ static void measure(const char *kind, unsigned count, bool collect, size_t bytes
     }
     free(data);
     qsort(took, count, sizeof(*took), by_size);
-    if (me.rank == 0)
-        say("fence %s %.1f %.1f %.1f", kind, took[count / 2], took[0], (servers_cpu() - cpu) / (count + 1));
+    if (me.rank == 0) {
+        struct work after = servers_work();
+        say("fence %s %.1f %.1f %.1f %.1f", kind, took[count / 2], took[0], (after.cpu - before.cpu) / (count + 1),
+            (after.switches - before.switches) / (count + 1));
+    }
+    hold("end", kind, count + 1);
 }
 
 int main(int argc, char **argv) {
@@ -86,9 +126,10 @@ int main(int argc, char **argv) {
         fail("COUNT is 1 to 10000");
     srandom(me.rank + 1);
     measure("warm", 5, true, 0);
-    for (int i = 2; i < argc; i++)
+    held = argc > 2 && !strcmp(argv[2], "hold");
+    for (int i = 2; i < argc && !held; i++)
         measure(argv[i], count, true, (size_t)atol(argv[i]));
-    if (argc > 2)
+    if (argc > 2 && !held)
         pass();
     measure("nodata", count, false, 0);
     measure("empty", count, true, 0);
