@@ -18,7 +18,7 @@ tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools
 	tools/stacks/gdb_text.h tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.h tools/stacks/eu_stack_text.cc \
 	tools/stacks/gdb_process.h tools/stacks/gdb_process.cc tools/stacks/gdb_session.h tools/stacks/gdb_session.cc tools/stacks/looked_at.h tools/stacks/looked_at.cc \
 	tools/stacks/mapped_code.h tools/stacks/mapped_code.cc \
-	tools/stacks/read_stacks.h tools/stacks/read_stacks.cc tools/stacks/stack_lines.h tools/stacks/stack_lines.cc \
+	tools/stacks/linker_names.h tools/stacks/linker_names.cc tools/stacks/read_stacks.h tools/stacks/read_stacks.cc tools/stacks/stack_lines.h tools/stacks/stack_lines.cc \
 	tools/stacks/stack_tree.h tools/stacks/stack_tree.cc tools/stacks/stack_report.h tools/stacks/stack_report.cc \
 	tools/stacks/stack_page.cc tools/stacks/host_stacks.h tools/stacks/host_stacks.cc \
 	tools/stacks/debug_rights.h tools/stacks/debug_rights.cc tools/stacks/this_host.h tools/stacks/this_host.cc

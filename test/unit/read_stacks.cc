@@ -2,13 +2,17 @@
 // time, what it has is shown, and nothing is left stopped or dead.
 #include "tools/stacks/read_stacks.h"
 
+#include "tools/stacks/linker_names.h"
 #include "tools/stacks/mapped_code.h"
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <link.h>
 #include <sched.h>
+#include <set>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -299,6 +303,50 @@ static void symbols_at_which_gdb_ends_are_not_read_again(void **) {
     assert_true(one.runs() && two.runs());
 }
 
+// gdb would read the symbols of each process anew, while it stands still.
+static void symbols_are_loaded_under_the_names_of_the_linker(void **) {
+    std::set<std::string> own; // the other one is this program, too
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, std::size_t, void *out) {
+            if (info->dlpi_name[0] == '/')
+                static_cast<std::set<std::string> *>(out)->insert(info->dlpi_name);
+            return 0;
+        },
+        &own);
+    Waiting one;
+    auto files = code_files(one.pid);
+    std::set<std::string> named;
+    for (const auto &[file, name] : linker_names(one.pid)) {
+        assert_true(std::find(files.begin(), files.end(), file) != files.end());
+        assert_true(std::filesystem::equivalent(file, name));
+        named.insert(name);
+    }
+    assert_true(named == own && !own.empty());
+    StandIns dir;
+    Debugger says_done{dir.make("gdb", "#!/bin/sh\nwhile read -r line; do\n    echo \"$line\" >>\"" + dir.path +
+                                           "/asked\"\n    echo \"${line%%-*}^done\"\ndone\n"),
+                       true};
+    look({one.pid}, says_done, wish_of(std::chrono::seconds(60)));
+    std::ifstream asked(dir.path + "/asked");
+    named.clear();
+    for (std::string line; std::getline(asked, line);) {
+        constexpr std::string_view word = "add-symbol-file target:";
+        if (auto at = line.find(word); at != line.npos)
+            named.insert(line.substr(at + word.size(), line.find(" -o") - at - word.size()));
+    }
+    assert_true(named == own);
+    assert_true(one.runs());
+}
+
+static void names_of_the_linker_are_not_guessed(void **) {
+    assert_true(linker_names(0).empty());
+    Waiting one;
+    kill(one.pid, SIGKILL);
+    siginfo_t ended{};
+    assert_int_equal(waitid(P_PID, static_cast<id_t>(one.pid), &ended, WEXITED | WNOWAIT), 0);
+    assert_true(linker_names(one.pid).empty()); // it has no memory any more
+}
+
 static void programs_without_build_id_are_told_apart(void **) {
     std::string gdb = gdb_that_may_look();
     if (gdb.empty())
@@ -426,6 +474,8 @@ int main() {
         cmocka_unit_test(symbols_may_take_all_of_the_time),
         cmocka_unit_test(symbols_that_take_longer_are_named),
         cmocka_unit_test(symbols_at_which_gdb_ends_are_not_read_again),
+        cmocka_unit_test(symbols_are_loaded_under_the_names_of_the_linker),
+        cmocka_unit_test(names_of_the_linker_are_not_guessed),
         cmocka_unit_test(programs_without_build_id_are_told_apart),
         cmocka_unit_test(calls_without_names_are_told_apart),
         cmocka_unit_test(what_is_mapped_may_be_anything),

@@ -5,6 +5,7 @@
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
 #include "tools/stacks/eu_stack_text.h"
+#include "tools/stacks/linker_names.h"
 #include "tools/stacks/mapped_code.h"
 #include "tools/stacks/shown_text.h"
 #include "tools/stacks/this_host.h"
@@ -147,15 +148,16 @@ class GdbReader {
         // where it is the main one, and ends (gdb 13: "get_msymbol_address: Assertion"). It is loaded as the main one.
         std::error_code failed;
         std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), failed).string();
-        bool fresh = false;
+        std::optional<std::map<std::string, std::string>> names;
         for (const auto &file : files) {
-            if (file.find_first_of("\"\\\n ") != file.npos || !loaded_.insert(file).second)
+            if (!is_one_word(file) || !loaded_.insert(file).second)
                 continue;
-            if (!fresh)
+            if (!names) {
+                names = linker_names(pid);
                 choose(1);
-            fresh = true;
+            }
             auto loaded = file == program ? gdb_->ask("-file-exec-and-symbols " + gdb_quoted(file), wish_.deadline)
-                                          : gdb_->console(fmt::format("add-symbol-file {} -o 0", file), wish_.deadline);
+                                          : load_library(file, *names);
             if (!loaded && !gdb_->usable())
                 return unreadable_.emplace(file, why_unreadable(file, loaded.failure())).first->second;
         }
@@ -166,6 +168,15 @@ class GdbReader {
         if (auto empty = gdb_->ask("-file-exec-and-symbols", wish_.deadline); !empty && !gdb_->usable())
             return error(empty.failure().kind, "{}", why_broken(empty.failure(), pid));
         return {};
+    }
+    static bool is_one_word(const std::string &file) { return file.find_first_of("\"'\\\n\t ") == file.npos; }
+    // gdb shares only what it knows of files of one name, and opens those of a process by the names that its linker
+    // has. Here it would take the name behind all symbolic links, but for the word before it.
+    Result<GdbAnswer> load_library(const std::string &file, const std::map<std::string, std::string> &names) {
+        auto name = names.find(file);
+        return gdb_->console(fmt::format("add-symbol-file target:{} -o 0",
+                                         name != names.end() && is_one_word(name->second) ? name->second : file),
+                             wish_.deadline);
     }
     void choose(int inferior) {
         if (inferiors_ >= inferior)
