@@ -13,7 +13,8 @@ tools_run_files = \
 
 tools_doctor_files = tools/doctor/host_checks.h tools/doctor/bounded_look.h tools/doctor/bounded_look.cc \
 	tools/doctor/config_checks.cc \
-	tools/doctor/directory_checks.cc tools/doctor/network_checks.cc tools/doctor/program_checks.cc
+	tools/doctor/directory_checks.cc tools/doctor/gate_checks.cc tools/doctor/network_checks.cc \
+	tools/doctor/program_checks.cc
 tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools/stacks/shown_text.cc \
 	tools/stacks/gdb_text.h tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.h tools/stacks/eu_stack_text.cc \
 	tools/stacks/gdb_process.h tools/stacks/gdb_process.cc tools/stacks/gdb_session.h tools/stacks/gdb_session.cc tools/stacks/looked_at.h tools/stacks/looked_at.cc \
@@ -44,7 +45,7 @@ tools_view_files = tools/view/stop_asking.h tools/view/tool_process.h tools/view
 	tools/view/value_text.h tools/view/value_text.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc tools/view/failed_call.h tools/view/desk.h tools/view/desk.cc \
 	tools/view/job_owner.h tools/view/job_owner.cc tools/view/held_directory.h tools/view/held_directory.cc \
-	tools/view/run_by_owner.h tools/view/run_by_owner.cc \
+	tools/view/run_by_owner.h tools/view/run_by_owner.cc tools/view/gate_knock.h tools/view/gate_knock.cc \
 	tools/view/all_jobs.h tools/view/all_jobs.cc tools/view/reach_plan.h tools/view/reach_plan.cc
 tools_terminal_files = tools/terminal/terminal.h tools/terminal/rank_list.h \
 	tools/terminal/interrupt.h tools/terminal/interrupt.cc tools/terminal/pager.h tools/terminal/pager.cc

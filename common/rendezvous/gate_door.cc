@@ -3,13 +3,14 @@
 
 #include "common/rendezvous/desk_word.h"
 #include "common/text/printable.h"
+#include "common/text/take_number.h"
 
 #include <algorithm>
 #include <charconv>
 
 namespace pmixhost {
 
-static constexpr std::string_view visits = "visit ", runs = "run ", ended = "ended ";
+static constexpr std::string_view visits = "visit ", runs = "run ", ended = "ended ", refused = "refused ";
 
 static bool is_within(std::string_view text, std::size_t longest, unsigned char first) {
     auto printable_from = [first](unsigned char c) { return c >= first && c < 0x7f; };
@@ -78,6 +79,40 @@ Result<int> parse_run_ended(std::string_view word) {
     }
     auto other = parse_desk_word(word);
     return other ? error(ErrorKind::system, "the desk says '{}'", printable(word)) : other.failure();
+}
+
+std::string refusals_word(const Refusals &refusals) {
+    if (refusals.count == 0)
+        return fmt::format("{}0", refused);
+    return fmt::format("{}{} {} {} {}", refused, refusals.count, refusals.first.count(), refusals.last.count(),
+                       refusals.why);
+}
+
+Result<Refusals> parse_refusals(std::string_view word) {
+    constexpr std::uint64_t longest = 1u << 31; // seconds
+    Refusals refusals;
+    std::uint64_t first = 0, last = 0;
+    std::string_view rest = word;
+    if (rest.starts_with(refused)) {
+        rest.remove_prefix(refused.size());
+        if (rest == "0")
+            return refusals;
+        auto take = [&rest](std::uint64_t &number) {
+            if (!take_number(rest, number) || !rest.starts_with(' '))
+                return false;
+            rest.remove_prefix(1);
+            return true;
+        };
+        if (take(refusals.count) && take(first) && take(last) && refusals.count > 0 && last <= first &&
+            first <= longest) {
+            refusals.first = std::chrono::seconds(first);
+            refusals.last = std::chrono::seconds(last);
+            refusals.why = rest;
+            return refusals;
+        }
+    }
+    auto other = parse_desk_word(word);
+    return other ? error(ErrorKind::system, "the gate says '{}'", printable(word)) : other.failure();
 }
 
 } // namespace pmixhost

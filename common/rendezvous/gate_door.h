@@ -13,11 +13,17 @@
 //     pipes                 to the desk, with two descriptors: where the command's output and its errors go
 //     ended CODE            from the desk: so the command has ended. It is ended when the connection goes before
 //     failed KIND TEXT      from either (desk_word.h)
+//     refusals              to the gate: has it refused tools of mine? For whom the kernel says, and nobody else
+//     refused COUNT FIRST LAST TEXT
+//                           from the gate: so often, the first time and the last so many seconds ago, and why then; or
+//                           "refused 0"
 #pragma once
 
 #include "common/base/result.h"
 #include "common/rendezvous/asked_run.h"
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,5 +52,16 @@ inline constexpr std::string_view run_ready = "ready", run_pipes = "pipes";
 std::string run_ended(int code);
 // The code. Fails as parse_desk_word() does.
 Result<int> parse_run_ended(std::string_view word);
+
+inline constexpr std::string_view asks_for_refusals = "refusals";
+// What the gate has refused of one user's tools. libpmix hands a tool no reason (contrib/doc/decisions/gate.md).
+struct Refusals {
+    std::uint64_t count = 0;
+    std::chrono::seconds first{0}, last{0}; // ago; 0 where there are none
+    std::string why;                        // the last time; one line
+};
+std::string refusals_word(const Refusals &refusals);
+// Fails as parse_desk_word() does: an earlier gate does not know what it is asked.
+Result<Refusals> parse_refusals(std::string_view word);
 
 } // namespace pmixhost

@@ -3,6 +3,7 @@
 
 #include "common/policy/accounts.h"
 #include "common/policy/policy_load.h"
+#include "common/text/printable.h"
 #include "server-glue/gate/tool_gate.h"
 
 #include <algorithm>
@@ -153,7 +154,9 @@ Result<GateRules::Given> GateRules::decide(const policy::Person &asker, const po
     }
     if (decision.allowed)
         return given;
-    return error(ErrorKind::denied, "");
+    // Not the rule itself: the file may be the gate's alone, and who may read it finds the line.
+    return error(ErrorKind::denied, "the site's rules (tools.policy) do not let it, by {}",
+                 printable(decision.by.place, 200));
 }
 
 void GateRules::find(uid_t user, Found found) {
@@ -172,7 +175,9 @@ void GateRules::find(uid_t user, Found found) {
                     known_.clear();
                 known_[user] = {account->person, loop_.now() + known_for};
             }
-            Result<policy::Person> person = account ? Result<policy::Person>(account->person) : account.failure();
+            // The kind of that failure says nothing of the rules.
+            Result<policy::Person> person = account ? Result<policy::Person>(account->person)
+                                                    : error(ErrorKind::system, "{}", account.failure().text);
             for (auto &each : answered.mapped())
                 each(person);
         });

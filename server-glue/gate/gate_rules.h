@@ -53,8 +53,9 @@ class GateRules {
     };
     enum class Given { everything, action }; // of the own jobs: what tools come for
     // With a line in the log for what the rules say, twenty a minute of each user who asks; for who is let in to jobs
-    // of others always, as a warning, so the caller bounds these. A refusal of theirs has no text. `done` comes later,
-    // or at once; no later than tools wait (tool_gate.h), of somebody else's jobs than the asker's twice as late.
+    // of others always, as a warning, so the caller bounds these. A refusal of theirs is `denied`, as no other failure
+    // is, and says where the rule stands. `done` comes later, or at once; no later than tools wait (tool_gate.h), of
+    // somebody else's jobs than the asker's twice as late.
     void judge(Question question, std::function<void(Result<Given>)> done);
 
     // Is there a rule, of the site's or perhaps of a user's, by which any user's tool might come from there? Without it

@@ -79,8 +79,9 @@ void GateServer::open_door() {
     const std::string &directory = start_.rules.settings.gate_door;
     if (directory.empty())
         return;
-    auto door =
-        VisitDoor::open(start_.loop, directory, [this](VisitDoor::Visitor visitor) { on_visitor(std::move(visitor)); });
+    auto door = VisitDoor::open(
+        start_.loop, directory, [this](VisitDoor::Visitor visitor) { on_visitor(std::move(visitor)); },
+        [this](uid_t user) { return refused_tools_.of(user, start_.loop.now()); });
     if (door)
         door_ = std::move(*door);
     else
@@ -184,17 +185,18 @@ void GateServer::turn_away(const Coming &coming, const Error &verdict) {
     const auto &visitor = coming.visitor;
     std::string why = verdict.text;
     uid_t owner = visitor.wish.user;
-    if (why.empty() && visitor.wish.run) {
+    bool by_rules = verdict.kind == ErrorKind::denied;
+    if (by_rules && visitor.wish.run) {
         auto action = policy::name_of(*action_of(*visitor.wish.run));
         why =
             fmt::format("the site's rules (tools.policy) do not give uid {} {}, which {} takes, on jobs of uid {} from "
                         "this host; next: pmixhost policy explain --user {} --owner {} --action {}",
                         visitor.asker, action, visitor.wish.run->command, owner, visitor.asker, owner, action);
-    }
-    if (why.empty())
+    } else if (by_rules) {
         why = fmt::format("the site's rules (tools.policy) do not give uid {} everything on jobs of uid {} from this "
                           "host; next: pmixhost policy explain --user {} --owner {} --action spawn",
                           visitor.asker, owner, visitor.asker, owner);
+    }
     say(visitor.connection.get(), desk_failed(error(ErrorKind::denied, "{}", why)));
     give_up({coming.id});
 }
@@ -209,7 +211,7 @@ void GateServer::take_visitor(Coming coming, GateRules::Given given) {
     if (judged.run) // a few a minute of each user: visits_
         start_.log.warning("for uid {}, pid {}, the desk of uid {} is to run: {}", visitor.asker, visitor.pid, owner,
                            text_of(*judged.run, judged.job));
-    waiting_[id] = {std::move(visitor.connection), visit_word(judged), visitor.asker, ""};
+    waiting_[id] = {std::move(visitor.connection), visit_word(judged), visitor.asker, "", false};
     if (gate_.arrived(id, owner, start_.loop.now()))
         gate_.judged(id, owner, {}, start_.loop.now());
 }
@@ -239,13 +241,15 @@ void GateServer::accept() {
         }
         auto owner = owners_.peer_of(fd.get());
         if (!owner || owner->uid == 0) {
+            if (owner)
+                refused_tools_.note(0, "root's tools have no desk", start_.loop.now());
             std::string why = owner ? "root's tools have no desk; next: run the tool as the job's user"
                                     : "whose it is, the kernel does not say: " + owner.failure().text;
             if (auto missed = (owner ? roots_ : nobodys_).admit(start_.loop.now()))
                 start_.log.warning("tools: refused: {}{}", why, not_logged(*missed));
             continue;
         }
-        on_tool({std::move(fd), tool_word, std::nullopt, ""}, owner->uid, policy::Location::here());
+        on_tool({std::move(fd), tool_word, std::nullopt, "", false}, owner->uid, policy::Location::here());
     }
 }
 
@@ -257,6 +261,8 @@ void GateServer::on_tool(Waiting tool, uid_t user, const policy::Location &from)
     GateRules::Question question{user, user};
     question.from = from;
     rules_.judge(question, [this, id, user](const Result<GateRules::Given> &verdict) {
+        if (auto waits = waiting_.find(id); waits != waiting_.end() && !verdict)
+            waits->second.by_rules = verdict.failure().kind == ErrorKind::denied;
         gate_.judged(id, user, verdict ? Result<void>() : verdict.failure(), start_.loop.now());
     });
 }
@@ -274,7 +280,7 @@ void GateServer::open_remote_door() {
             [this, location_of](const std::string &address) { return rules_.may_anybody_come(location_of(address)); },
             [this, location_of](RemoteDoor::Tool tool) {
                 auto from = location_of(tool.address);
-                on_tool({std::move(tool.connection), remote_tool_word, std::nullopt, std::move(tool.address)},
+                on_tool({std::move(tool.connection), remote_tool_word, std::nullopt, std::move(tool.address), false},
                         tool.user, from);
             },
             [](const std::string &message, const std::string &address) {
@@ -291,10 +297,12 @@ void GateServer::refuse(ToolGate::Id id, uid_t user, const std::string &why) {
     if (refused && refused.mapped().visitor) {
         say(refused.mapped().fd.get(), desk_failed(error(ErrorKind::limit, "of uid {}: {}", user, why)));
         user = *refused.mapped().visitor;
+    } else if (refused) {
+        refused_tools_.note(user, fmt::format("from {}: {}", from, why), start_.loop.now());
     }
     give_up({id});
-    if (why.empty())
-        return; // the rules, which have said so
+    if (refused && refused.mapped().by_rules)
+        return; // which have said so
     if (auto missed = refused_.admit(user, start_.loop.now()))
         start_.log.warning("tools: refused: uid {}, from {}: {}{}", user, from, one_line(why), not_logged(*missed));
 }
@@ -352,9 +360,12 @@ void GateServer::on_word(uid_t user) {
         if (missed) // what is not written uses up no lines
             start_.log.info("the desk of uid {} has no tools{}", user, not_logged(*missed));
         makes_sense = makes_sense && gate_.on_quiet(user, quiet->given, now);
-    } else if (auto missed = said_.admit(user, now)) {
-        start_.log.warning("tools: {}uid {}, by the user's desk: {}{}", line ? "" : "refused: ", user,
-                           one_line(line ? line->what : std::get<DeskRefused>(*word).why), not_logged(*missed));
+    } else {
+        if (auto *refused = std::get_if<DeskRefused>(&*word))
+            refused_tools_.note(user, "by your desk: " + refused->why, now);
+        if (auto missed = said_.admit(user, now))
+            start_.log.warning("tools: {}uid {}, by the user's desk: {}{}", line ? "" : "refused: ", user,
+                               one_line(line ? line->what : std::get<DeskRefused>(*word).why), not_logged(*missed));
     }
     if (!makes_sense)
         throw_out(user, "it says what no desk has to say, or too much: " + one_line(**got));

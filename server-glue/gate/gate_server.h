@@ -5,6 +5,9 @@
 //
 // Tools of other hosts come by a door of their own (remote_door.h), where munge says whose each is.
 //
+// A tool that is refused cannot be told why, as libpmix has no way for it. Its user asks at the door of the others
+// (below), by `pmixhost doctor` (refused_tools.h).
+//
 // Users to whom the rules give everything on jobs of others come by a door of their own (visit_door.h), and are
 // handed to the desk of the job's user; likewise those to whom they give what a command takes that this desk is to run.
 //
@@ -15,6 +18,7 @@
 #include "common/base/rate_limit.h"
 #include "common/peer/socket_owner.h"
 #include "server-glue/gate/gate_rules.h"
+#include "server-glue/gate/refused_tools.h"
 #include "server-glue/gate/remote_door.h"
 #include "server-glue/gate/tool_gate.h"
 #include "server-glue/gate/visit_door.h"
@@ -51,6 +55,7 @@ class GateServer {
         std::string word;             // to the desk
         std::optional<uid_t> visitor; // who it is
         std::string from;             // of a tool on another host: its address
+        bool by_rules = false;        // these refuse it, and the log has it
     };
     struct Desk {
         StrangerFd channel; // a user's, who may have sent descriptors along (common/base/hurry.h)
@@ -97,6 +102,7 @@ class GateServer {
     VisitLimits limits_;
     std::map<uid_t, Desk> desks_;
     ToolGate::Id next_id_ = 1;
+    RefusedTools refused_tools_;
     UserLines refused_, said_, thrown_out_;
     UserLines visits_;          // of which each user may have as many as lines
     RateLimit roots_, nobodys_; // lines of the log

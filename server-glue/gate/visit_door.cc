@@ -32,7 +32,8 @@ bool is_left_over(const std::string &path) {
 } // namespace
 
 Result<std::unique_ptr<VisitDoor>> VisitDoor::open(EventLoop &loop, const std::string &directory,
-                                                   std::function<void(Visitor)> on_visitor) {
+                                                   std::function<void(Visitor)> on_visitor,
+                                                   std::function<Refusals(uid_t)> refusals_of) {
     const std::string path = gate_door_path(directory);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -49,12 +50,14 @@ Result<std::unique_ptr<VisitDoor>> VisitDoor::open(EventLoop &loop, const std::s
                                    : system_error(path, errno);
     if (::chmod(path.c_str(), 0666) != 0 || ::listen(fd.get(), in_line) != 0)
         return system_error(path, errno);
-    return std::unique_ptr<VisitDoor>(new VisitDoor(loop, std::move(fd), path, std::move(on_visitor)));
+    return std::unique_ptr<VisitDoor>(
+        new VisitDoor(loop, std::move(fd), path, std::move(on_visitor), std::move(refusals_of)));
 }
 
-VisitDoor::VisitDoor(EventLoop &loop, UniqueFd listener, std::string path, std::function<void(Visitor)> on_visitor)
+VisitDoor::VisitDoor(EventLoop &loop, UniqueFd listener, std::string path, std::function<void(Visitor)> on_visitor,
+                     std::function<Refusals(uid_t)> refusals_of)
     : loop_(loop), listener_(std::move(listener)), path_(std::move(path)), on_visitor_(std::move(on_visitor)),
-      limits_(bounds) {
+      refusals_of_(std::move(refusals_of)), limits_(bounds) {
     watch_listener();
 }
 
@@ -100,6 +103,10 @@ void VisitDoor::hear(Id id) {
     auto word = receive_word(one.connection.get());
     if (word && !*word)
         return;
+    if (word && **word == asks_for_refusals) {
+        say(one.connection.get(), refusals_word(refusals_of_(one.asker)));
+        return forget(id);
+    }
     auto wish = word && !(*word)->empty() ? parse_visit(**word) : Result<Visit>(error(ErrorKind::invalid, ""));
     Visitor visitor{std::move(one.connection), one.asker, one.pid, wish ? std::move(*wish) : Visit()};
     one.watch.reset();

@@ -1,11 +1,14 @@
 // What `pmixhost doctor` makes of what it sees, and the program itself with set-ups that are broken.
 #include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
 #include "common/check/finding.h"
 #include "common/process/captured_command.h"
 #include "common/process/topology.h"
+#include "common/rendezvous/gate_door.h"
 #include "tools/doctor/bounded_look.h"
 #include "tools/doctor/host_checks.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +18,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 
 #include "test/unit/check.h"
@@ -88,6 +93,22 @@ void debugging_is_judged_by_yama(void **) {
     auto forbidden = finding_of_debugging(1, "/usr/bin/gdb");
     assert_true(forbidden.level == Level::warning);
     assert_non_null(std::strstr(forbidden.cure.c_str(), "kernel.yama.ptrace_scope=0"));
+}
+
+void what_the_gate_refuses_is_a_warning(void **) {
+    auto level = [](const Result<Refusals> &said) { return finding_of_refusals(said).level; };
+    assert_true(level(Refusals()) == Level::ok);
+    assert_true(level(error(ErrorKind::not_found, "no such file")) == Level::ok); // most hosts have none
+    assert_true(level(error(ErrorKind::unreachable, "refused")) == Level::ok);
+    assert_true(level(error(ErrorKind::timeout, "late")) == Level::warning);
+    auto old = finding_of_refusals(error(ErrorKind::invalid, "'refusals' is no wish of a visitor"));
+    assert_true(old.level == Level::warning && old.cure.find("systemctl restart") != old.cure.npos);
+    auto some = finding_of_refusals(Refusals{30, std::chrono::minutes(5), std::chrono::seconds(12), "why\x1b"});
+    assert_true(some.level == Level::warning);
+    assert_string_equal(some.text.c_str(),
+                        "it has refused tools of yours 30 times in the last 5 min, and the last time 12 s ago: why?");
+    auto one = finding_of_refusals(Refusals{1, std::chrono::seconds(3), std::chrono::seconds(3), "why"});
+    assert_string_equal(one.text.c_str(), "it has refused tools of yours once, 3 s ago: why");
 }
 
 void libraries_are_compared(void **) {
@@ -284,6 +305,36 @@ void a_directory_that_not_everybody_may_use_is_a_problem(void **) {
     finds(look(host, "directory.base = \"" + own + "\"\n", "directory"), "problem", own, "chmod 1777");
 }
 
+// A gate that says to each who comes what it has refused.
+void the_gate_is_asked(void **) {
+    Host host;
+    std::string config = "gate.door = \"" + host.path + "\"\n";
+    finds(look(host, "gate.door = \"\"\n", "gate"), "ok", "gate.door is empty", "");
+    finds(look(host, config, "gate"), "ok", "none runs on this host", "");
+    UniqueFd door(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    gate_door_path(host.path).copy(address.sun_path, sizeof address.sun_path - 1);
+    assert_int_equal(::bind(door.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    finds(look(host, config, "gate"), "ok", "none runs on this host", ""); // one that has not taken it away
+    assert_int_equal(::listen(door.get(), 8), 0);
+    std::string asked;
+    std::thread gate([&] {
+        UniqueFd comes(::accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        char bytes[100];
+        ssize_t there = ::recv(comes.get(), bytes, sizeof bytes, 0);
+        asked.assign(bytes, static_cast<std::size_t>(std::max<ssize_t>(there, 0)));
+        std::string word = refusals_word({3, std::chrono::seconds(60), std::chrono::seconds(7), "several steps"});
+        ::send(comes.get(), word.data(), word.size(), MSG_NOSIGNAL);
+    });
+    auto found = look(host, config, "gate");
+    ::shutdown(door.get(), SHUT_RDWR); // where nobody came
+    gate.join();
+    assert_string_equal(asked.c_str(), std::string(asks_for_refusals).c_str());
+    finds(found, "warning", "refused tools of yours 3 times in the last 60 s, and the last time 7 s ago: several steps",
+          "policy explain");
+}
+
 void a_wrong_command_line_is_another_code(void **) {
     auto said = run_captured({program, "doctor", "--what"}, std::chrono::seconds(60));
     assert_true(said.ok() && said->code == 2);
@@ -303,6 +354,7 @@ int main() {
         cmocka_unit_test(what_hangs_is_a_finding),
         cmocka_unit_test(room_is_judged_by_bytes_and_files),
         cmocka_unit_test(debugging_is_judged_by_yama),
+        cmocka_unit_test(what_the_gate_refuses_is_a_warning),
         cmocka_unit_test(libraries_are_compared),
         cmocka_unit_test(a_library_that_is_never_late_is_named),
         cmocka_unit_test(faults_that_are_not_mended_are_named),
@@ -311,6 +363,7 @@ int main() {
         cmocka_unit_test(the_machine_has_a_shape),
         cmocka_unit_test(broken_set_ups_are_named_with_their_cure),
         cmocka_unit_test(a_directory_that_not_everybody_may_use_is_a_problem),
+        cmocka_unit_test(the_gate_is_asked),
         cmocka_unit_test(a_wrong_command_line_is_another_code),
     };
     return cmocka_run_group_tests_name("doctor", tests, nullptr, nullptr);

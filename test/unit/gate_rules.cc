@@ -235,6 +235,23 @@ void where_who_asks_is_counts(void **) {
     assert_false(f.rules->may_anybody_come(policy::Location()));
 }
 
+// Its own kind, and where the rule stands: of what went wrong otherwise it is not said that the rules have.
+void a_refusal_is_told_apart(void **) {
+    Fixture f({"deny everything by 1 to jobs of anyone from anywhere"});
+    auto refusal = [&](uid_t user) {
+        std::optional<Error> why;
+        f.rules->judge({user, user}, [&why](const Result<GateRules::Given> &given) {
+            assert_false(given.ok());
+            why = given.failure();
+        });
+        run_until(*f.loop, [&why] { return why.has_value(); });
+        return *why;
+    };
+    auto of_rules = refusal(1), unknown = refusal(4000000000u);
+    assert_true(of_rules.kind == ErrorKind::denied && unknown.kind != ErrorKind::denied);
+    assert_string_equal(of_rules.text.c_str(), "the site's rules (tools.policy) do not let it, by FILE:1");
+}
+
 } // namespace
 
 int main() {
@@ -250,6 +267,7 @@ int main() {
         cmocka_unit_test(who_is_not_known_gets_nothing),
         cmocka_unit_test(what_is_wrong_is_read_again),
         cmocka_unit_test(where_who_asks_is_counts),
+        cmocka_unit_test(a_refusal_is_told_apart),
     };
     return cmocka_run_group_tests_name("the gate's rules", tests, nullptr, nullptr);
 }

@@ -16,6 +16,7 @@
 #include <netinet/in.h>
 #include <sstream>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 using namespace pmixhost;
@@ -191,6 +192,61 @@ void a_configuration_that_is_read_again_says_what_is_logged(void **) {
     }
 }
 
+// What the gate says at its door to whom the kernel takes for that user.
+std::string refusals_told(const Fixture &f, uid_t as) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    gate_door_path(f.directory).copy(address.sun_path, sizeof address.sun_path - 1);
+    UniqueFd asks(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    bool other = as != ::geteuid();
+    if (other)
+        assert_int_equal(::seteuid(as), 0);
+    assert_int_equal(::connect(asks.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    if (other)
+        assert_int_equal(::seteuid(0), 0);
+    assert_true(say(asks.get(), std::string(asks_for_refusals)));
+    std::string told;
+    run_until(*f.loop, [&] {
+        auto word = receive_word(asks.get());
+        if (word && *word)
+            told = **word;
+        return !told.empty();
+    });
+    return told;
+}
+
+void who_was_refused_is_told_why(void **) {
+    Fixture f({"deny everything by anyone to jobs of anyone from here"});
+    std::filesystem::permissions(f.directory, std::filesystem::perms(0755)); // users come to the door
+    const uid_t user = AsUser::number();
+    assert_string_equal(refusals_told(f, user).c_str(), "refused 0");
+    UniqueFd tool = f.come(), other = f.come();
+    run_until(*f.loop, [&] { return has_ended(tool) && has_ended(other); });
+    auto told = parse_refusals(refusals_told(f, user));
+    assert_true(told.ok());
+    assert_int_equal(told->count, 2);
+    assert_string_equal(told->why.c_str(), "from this host: the site's rules (tools.policy) do not let it, by FILE:1");
+    // The rules themselves have written it, once each.
+    assert_int_equal(Fixture::lines_with(f.logged(), "tools: refused: "), 2);
+    if (::geteuid() == 0) { // root is nobody's user, and has no tool here
+        assert_string_equal(refusals_told(f, user + 1).c_str(), "refused 0");
+        assert_string_equal(refusals_told(f, 0).c_str(), "refused 0");
+    }
+}
+
+void what_a_desk_refuses_its_user_is_told(void **) {
+    Fixture f;
+    std::filesystem::permissions(f.directory, std::filesystem::perms(0755));
+    UniqueFd tool = f.come(), desk = f.desk();
+    assert_true(f.await(desk).fd.get() >= 0);
+    for (const char *word : {"took 1", "refused no step of the user runs", "tells PMIx_Spawn is refused: 1"})
+        assert_true(say(desk.get(), word));
+    f.logged();
+    auto told = parse_refusals(refusals_told(f, AsUser::number()));
+    assert_true(told.ok() && told->count == 1);
+    assert_string_equal(told->why.c_str(), "by your desk: no step of the user runs");
+}
+
 // What a desk sends along is given up in the gate's thread (common/base/hurry.h).
 void what_lingers_keeps_no_other_waiting(void **) {
     Fixture f;
@@ -220,6 +276,8 @@ int main() {
         cmocka_unit_test(what_a_lobby_tells_costs_no_tool),
         cmocka_unit_test(a_desk_that_is_given_up_is_a_warning),
         cmocka_unit_test(what_lingers_keeps_no_other_waiting),
+        cmocka_unit_test(who_was_refused_is_told_why),
+        cmocka_unit_test(what_a_desk_refuses_its_user_is_told),
         cmocka_unit_test(a_configuration_that_is_read_again_says_what_is_logged),
     };
     return cmocka_run_group_tests_name("the gate's server", tests, nullptr, nullptr);

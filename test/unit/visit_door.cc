@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ struct Fixture {
     std::unique_ptr<EventLoop> loop;
     std::string directory;
     std::vector<VisitDoor::Visitor> visitors;
+    std::map<uid_t, Refusals> refusals;
 
     Fixture() {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
@@ -29,8 +31,9 @@ struct Fixture {
     }
     ~Fixture() { std::filesystem::remove_all(directory); }
     Result<std::unique_ptr<VisitDoor>> open() {
-        return VisitDoor::open(*loop, directory,
-                               [this](VisitDoor::Visitor visitor) { visitors.push_back(std::move(visitor)); });
+        return VisitDoor::open(
+            *loop, directory, [this](VisitDoor::Visitor visitor) { visitors.push_back(std::move(visitor)); },
+            [this](uid_t user) { return refusals[user]; });
     }
     UniqueFd knock() const {
         sockaddr_un address{};
@@ -108,6 +111,26 @@ void what_is_no_wish_is_told(void **) {
     assert_true(f.visitors.empty());
 }
 
+void each_is_told_of_the_own_refusals(void **) {
+    Fixture f;
+    auto door = f.open();
+    assert_true(door.ok());
+    f.refusals[::geteuid()] = {2, 9s, 3s, "too many"};
+    f.refusals[::geteuid() + 1] = {7, 9s, 3s, "somebody else's"};
+    for (int times = 0; times < 2; ++times) {
+        UniqueFd knocks = f.knock();
+        Fixture::say(knocks, std::string(asks_for_refusals));
+        assert_string_equal(f.hear(knocks).c_str(), "refused 2 9 3 too many");
+        assert_string_equal(f.hear(knocks).c_str(), "");
+    }
+    // Nobody says of whom.
+    UniqueFd knocks = f.knock();
+    Fixture::say(knocks, fmt::format("{} {}", asks_for_refusals, ::geteuid() + 1));
+    assert_true(f.hear(knocks).starts_with("failed invalid "));
+    f.knock().reset();
+    assert_true(f.visitors.empty());
+}
+
 void of_those_who_say_nothing_the_oldest_goes(void **) {
     Fixture f;
     auto door = f.open();
@@ -159,6 +182,7 @@ int main() {
         cmocka_unit_test(a_visitor_is_who_the_kernel_says),
         cmocka_unit_test(a_visitor_says_what_to_run),
         cmocka_unit_test(what_is_no_wish_is_told),
+        cmocka_unit_test(each_is_told_of_the_own_refusals),
         cmocka_unit_test(of_those_who_say_nothing_the_oldest_goes),
         cmocka_unit_test(one_that_leaves_says_nothing),
         cmocka_unit_test(the_door_takes_the_place_of_an_earlier_one_only),

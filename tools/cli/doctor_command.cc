@@ -58,6 +58,7 @@ Examined examine(const std::string &file, bool &hung) {
     look("directory", of_files, directory_findings);
     add(network_findings(*patient));
     look("daemon", of_programs, daemon_findings);
+    look("gate", of_files, gate_findings);
     add(topology_findings());
     add(debugging_findings());
     add(plugin_findings(*patient));

@@ -4,6 +4,7 @@
 
 #include "common/check/finding.h"
 #include "common/config/config.h"
+#include "common/rendezvous/gate_door.h"
 
 #include <optional>
 #include <string_view>
@@ -24,6 +25,7 @@ Findings policy_findings(const Patient &patient);    // the rules for tools
 Findings directory_findings(const Patient &patient); // directory.base, log.file, /dev/shm, where tools look
 Findings network_findings(const Patient &patient);   // transport.ports and transport.interfaces
 Findings daemon_findings(const Patient &patient);    // pmixhostd, its backends, libpmix here and in programs
+Findings gate_findings(const Patient &patient);      // what this host's gate has refused of the caller's tools
 Findings topology_findings();
 Findings debugging_findings(); // for `pmixhost debug` and `pmixhost stacks`
 // What the programs of plugins find, `pmixhost-check-NAME` where pmixhostd is.
@@ -63,6 +65,9 @@ Finding finding_of_libraries(const LibraryVersions &versions);
 Finding finding_of_library_start(const std::string &said);
 // `said`: the other lines, each a fault of libpmix that is not mended here.
 Findings findings_of_library_faults(std::string_view said);
+
+// What the gate says when it is asked (tools/view/gate_knock.h).
+Finding finding_of_refusals(const Result<Refusals> &said);
 
 // For `pmixhost doctor --library`: the version and the file of the libpmix of this process, in a line.
 std::string own_library();

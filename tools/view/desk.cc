@@ -8,6 +8,7 @@
 #include "common/rendezvous/gate_door.h"
 #include "common/text/printable.h"
 #include "tools/run/daemon_process.h"
+#include "tools/view/gate_knock.h"
 #include "tools/view/job_owner.h"
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,20 +71,6 @@ class EndsWait {
   private:
     sigset_t before_{};
 };
-
-Result<UniqueFd> knock(const std::string &path, std::chrono::seconds patience) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    if (!fd || path.size() >= sizeof address.sun_path)
-        return system_error(path, fd ? ENAMETOOLONG : errno);
-    path.copy(address.sun_path, path.size());
-    timeval limit{patience.count(), 0}; // for a gate with a long line
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
-        return system_error(path, errno);
-    return {std::move(fd)};
-}
 
 } // namespace
 
@@ -176,7 +162,7 @@ Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::secon
                      "it is a job of uid {}, and gate.door is empty in {}; next: who may do something with "
                      "jobs of others comes by the gate (pmixhost-gate(8))",
                      owner, default_config_path());
-    auto knocked = knock(gate_door_path(config->settings.gate_door), patience);
+    auto knocked = knock_at_gate(config->settings.gate_door, patience);
     if (!knocked)
         return error(ErrorKind::unsupported,
                      "it is a job of uid {}. Who may do something with jobs of others reaches them by the gate of this "

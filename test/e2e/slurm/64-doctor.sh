@@ -18,7 +18,7 @@ for who in root:head root:"$host" pmixuser1:head pmixuser1:"$host"; do
     doctor "${who%:*}" "${who#*:}"
     is "all is well as ${who%:*} on ${who#*:}" "$status $(bad) $(summary | sed 's/^[0-9]* ok/N ok/')" "0  N ok, 0 warnings, 0 problems"
 done
-for check in configuration remedies policy directory ports interfaces daemon libpmix library "library faults" topology debugging slurm plugin munge clock proctrack; do
+for check in configuration remedies policy directory ports interfaces daemon libpmix library "library faults" gate topology debugging slurm plugin munge clock proctrack; do
     like "it has looked at $check" "$output" "ok +$check +[^ ]"
 done
 like "and at the topology that the host keeps" "$output" 'ok +topology file +[^ ]*/hosts/[^ ]*/pmixhost_topology'

@@ -22,11 +22,13 @@ open_gate() { # OPTION ...
     gate_job=$!
 }
 is_open() { until_true 20 logged 'served at tcp4://127'; }
-# start USER NAME: a job in the background; sets $started to its namespace.
+# start USER NAME [PROGRAM ...]: a job in the background; sets $started to its namespace.
 job_pids=()
 start() {
+    local program=("${@:3}")
+    ((${#program[@]})) || program=("$clients/visited")
     (cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user "$1" -- \
-        srun "$mpi" -O -J "$2" -N1 -n1 "$clients/visited") >"$test_dir/of-$2" 2>&1 </dev/null &
+        srun "$mpi" -O -J "$2" -N1 -n1 "${program[@]}") >"$test_dir/of-$2" 2>&1 </dev/null &
     job_pids+=($!)
     until_true 60 grep -q '^there 0' "$test_dir/of-$2"
     started=slurm.$(as_user root squeue -h -n "$2" -o %A).0
@@ -69,7 +71,8 @@ ok "and the log says why" until_true 10 logged 'refused: uid 60001, by the .*des
 like "root gets none" "$(tool root who)" '^init: PMIX_ERR'
 ok "nor a desk" logged "root's tools have no desk"
 
-start pmixuser1 mine
+# It writes a line ten times a second.
+start pmixuser1 mine sh -c "(until [ -e $test_dir/quiet ]; do echo tick; sleep 0.1; done) & exec $clients/visited"
 mine=$started
 like "a tool finds its user's job" "$(tool pmixuser1 who namespaces)" "^tool $mine\\.tool\\..*namespace $mine"
 like "and its processes" "$(tool pmixuser1 table "$mine")" "process 0 "
@@ -98,6 +101,17 @@ is "it has none" "$(grep -o 'socket:.*' <<<"$others" | grep -Fxf - <(grep -o 'so
 tool pmixuser1 who hold "$test_dir/go" namespaces >"$test_dir/held" &
 held=$!
 ok "a tool stays" until_true 20 grep -q '^held' "$test_dir/held"
+# One that is here and reads what its job writes. It finds the gate by a file that has the name of the job.
+install -d -m 1777 "$test_dir/files" "$test_dir/read" "$test_dir/reads"
+on_host head cat "$file" >"$test_dir/files/pmix.$(on_host head hostname).tool.$mine"
+reader() { # DIRECTORY WHAT ...
+    as_user pmixuser1 timeout -k 5 90 env PMIX_SYSTEM_TMPDIR="$test_dir/files" "$clients/io_tool" "$mine" \
+        pull "$test_dir/$1" all out "${@:2}" 2>&1
+}
+ticks() { cat "$test_dir/read/0.out" 2>/dev/null | grep -c '^tick'; }
+reader read hold "$test_dir/go_reader" >"$test_dir/reader" &
+reading=$!
+ok "one reads what its job writes" until_true 20 eval '(($(ticks) > 5))'
 address=$(on_host head sed -n '1s/.*tcp4:..//p' "$file")
 as_user pmixuser2 timeout 60 python3 -c '
 import socket, sys, time
@@ -108,14 +122,30 @@ for i in range(2000):
     one.connect((host, int(port)))
     several.append(one)
 print("flooded", flush=True)
-time.sleep(50)' "$address" >"$test_dir/flood" 2>&1 &
+until = time.monotonic() + 50
+while time.monotonic() < until:
+    one = socket.socket()
+    try:
+        one.connect((host, int(port)))
+    except OSError:
+        pass
+    several.pop(0).close()
+    several.append(one)
+    time.sleep(0.004)' "$address" >"$test_dir/flood" 2>&1 &
 flood=$!
 ok "two thousand connections of another user come" until_true 40 grep -q flooded "$test_dir/flood"
+before=$(ticks)
 like "they keep no tool out" "$(tool pmixuser1 namespaces)" "^namespace $mine"
+like "nor one that comes for output" "$(reader reads bytes 50)" 'pull: PMIX_SUCCESS.*finalize: PMIX_SUCCESS'
+ok "and who reads output goes on" until_true 10 eval '(($(ticks) >= before + 10))'
 # by the first limit that they come to: on a busy machine they may come slower than so many a second
 ok "they are refused" logged 'refused: uid 60002, from this host: (more than [0-9]+ connections in a second|[0-9]+ connections wait|the desk has more connections)'
+ok "while more of them come" kill -0 "$flood"
 on_host head pkill -KILL -u pmixuser2 -x python3
 wait "$flood" 2>/dev/null
+touch "$test_dir/go_reader" "$test_dir/quiet"
+wait "$reading"
+like "which ends in order" "$(cat "$test_dir/reader")" 'finalize: PMIX_SUCCESS'
 
 rules '"deny everything by pmixuser1 to jobs of anyone from anywhere"' "$allow"
 on_host head rm "$file"

@@ -57,7 +57,7 @@ inside() { nsenter -t "$booted" --mount --pid --uts --ipc --net --cgroup -- "$@"
 # as USER COMMAND ...: on the head host, as it is there for who logs in under systemd
 as() {
     nsenter -t "$booted" --mount --uts --ipc --net -- setpriv --reuid "$1" --regid "$(on_host head id -g "$1")" \
-        --init-groups env -i PATH="$PATH" HOME=/tmp USER="$1" timeout -k 5 30 "${@:2}" 2>&1 </dev/null
+        --init-groups env -i PATH="$PATH" HOME=/tmp USER="$1" timeout -k 5 "${as_limit:-30}" "${@:2}" 2>&1 </dev/null
 }
 first_process() {
     booted=$(pgrep -f "systemd --system --unit=$mine\\.target")
@@ -125,6 +125,9 @@ inside systemctl stop pmixhost-gate.service
 by_address() { [[ $(as pmixuser1 "$clients/tool" uri "pmixhost-gate.0;tcp4://127.0.0.1:294" namespaces) == *"namespace slurm.$job.0"* ]]; }
 ok "the socket alone starts it for the next tool" until_true 20 by_address
 ok "and it runs" inside systemctl is-active -q pmixhost-gate.service
+as_limit=90 as pmixuser1 "$clients/tool" system yes who hold "$test_dir/go_on" namespaces >"$test_dir/held" &
+held=$!
+ok "a tool stays" until_true 20 grep -q '^held' "$test_dir/held"
 reads=$(log_of_gate | grep -c 'the rules for tools were read again')
 were_read() { (($(log_of_gate | grep -c 'the rules for tools were read again') > reads)); }
 rules '"deny everything by pmixuser1 to jobs of anyone from anywhere"' "$own"
@@ -135,6 +138,16 @@ unlike "which lets the own user in no more" "$(as pmixuser1 "$clients/tool" syst
 own_uid=$(on_host head id -u pmixuser1)
 names_line() { [[ $(log_of_gate) =~ refused:\ uid\ $own_uid,\ .*deny\ everything\ by\ pmixuser1 ]]; }
 ok "the journal has that line" until_true 10 names_line
+of_gate() { as_limit=60 as "$1" "$pmixhost" doctor --quiet | grep -E '^ *(warning|problem) +gate '; }
+of_gate pmixuser2 >"$test_dir/of_other" &
+of_other=$!
+like "its user, who cannot read that, hears so from pmixhost doctor" "$(of_gate pmixuser1)" \
+    "it has refused tools of yours .*from this host: the site's rules \\(tools.policy\\) do not let it, by .*:[0-9]+"
+wait "$of_other"
+is "and nobody else does" "$(cat "$test_dir/of_other")" ""
+touch "$test_dir/go_on"
+wait "$held"
+like "the tool that was there goes on" "$(cat "$test_dir/held")" "namespace slurm\\.$job\\.0.*finalize: PMIX_SUCCESS"
 rules "$own"
 inside systemctl reload pmixhost-gate
 ok "until it is gone" until_true 20 finds_it
