@@ -92,6 +92,6 @@ EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/yields.c test/e2e/clients/break_loop.c test/e2e/run-local test/e2e/on-each-release test/e2e/alone \
 	test/e2e/not-yet test/e2e/not-yet.bookworm test/e2e/not-yet.trixie test/e2e/step_secret.sh test/e2e/output_jobs.sh \
 	test/e2e/open_gate.sh test/e2e/remote_gate.sh \
-	test/bench/bench test/bench/debug test/bench/events test/bench/large test/bench/output test/bench/spawn test/bench/stacks test/bench/stores test/bench/tools \
+	test/bench/report test/bench/debug test/bench/events test/bench/large test/bench/output test/bench/spawn test/bench/stacks test/bench/stores test/bench/tools \
 	test/bench/unvisited test/bench/visits \
 	test/coverage-check
