@@ -72,6 +72,7 @@ server_glue_libglue_files = \
 	server-glue/guard/assigned_base.h server-glue/guard/assigned_base.cc \
 	server-glue/guard/closed_connections.h server-glue/guard/closed_connections.cc \
 	server-glue/guard/connection_guard.h server-glue/guard/connection_guard.cc \
+	server-glue/guard/library_connection.h \
 	server-glue/guard/descriptor_range.h server-glue/guard/descriptor_range.cc \
 	server-glue/guard/hello.h server-glue/guard/hello.cc \
 	server-glue/guard/hello_directives.h server-glue/guard/hello_directives.cc \
@@ -80,9 +81,9 @@ server_glue_libglue_files = \
 	server-glue/guard/remote_hello.h server-glue/guard/remote_hello.cc \
 	server-glue/guard/tool_visitor.h \
 	server-glue/iof/children_io.h server-glue/iof/children_io.cc server-glue/iof/tool_pace.h \
-	server-glue/iof/asking_connection.h \
 	server-glue/iof/output_forward.h server-glue/iof/output_forward.cc \
 	server-glue/iof/parent_forwarding.h server-glue/iof/parent_forwarding.cc \
+	server-glue/iof/slow_readers.h server-glue/iof/slow_readers.cc \
 	server-glue/iof/tool_pulls.h server-glue/iof/tool_pulls.cc \
 	server-glue/iof/iof_ask.h server-glue/iof/iof_upcall.cc server-glue/iof/pull_gate.h \
 	server-glue/iof/input_flow.h server-glue/iof/input_flow.cc \
@@ -229,6 +230,7 @@ server_glue_libmended_la_SOURCES = \
 	server-glue/library/default_output.h server-glue/library/default_output.c \
 	server-glue/library/iof_deregistration.h server-glue/library/iof_deregistration.c \
 	server-glue/library/pull_asker.h server-glue/library/pull_asker.c \
+	server-glue/library/passed_over.h server-glue/library/passed_over.c \
 	server-glue/library/refused_pull.h server-glue/library/refused_pull.c \
 	server-glue/library/pmix_internals.h server-glue/library/internals/include/pmix_server.h
 PMIX_INTERNALS_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS) -I$(top_srcdir)/server-glue/library/internals

@@ -33,7 +33,7 @@ GLUE_TESTS += test/unit/leaving
 GLUE_TESTS += test/unit/log test/unit/topology_file test/unit/topology_keeper
 GLUE_TESTS += test/unit/worker
 GLUE_TESTS += test/unit/relay test/unit/output_flow test/unit/output_taken_over test/unit/input_flow test/unit/output_forward test/unit/children_io test/unit/task_streams \
-	test/unit/parent_forwarding test/unit/tool_pulls
+	test/unit/parent_forwarding test/unit/tool_pulls test/unit/slow_readers
 GLUE_TESTS += test/unit/group_parts test/unit/group_upcall
 GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard test/unit/socket_owner
 GLUE_TESTS += test/unit/step_server test/unit/expected_environment test/unit/program_look test/unit/program_beside
@@ -439,6 +439,9 @@ test_unit_output_forward_LDADD = $(GLUE_TEST_LDADD)
 test_unit_parent_forwarding_SOURCES = test/unit/parent_forwarding.cc
 test_unit_parent_forwarding_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_parent_forwarding_LDADD = $(GLUE_TEST_LDADD)
+test_unit_slow_readers_SOURCES = test/unit/slow_readers.cc
+test_unit_slow_readers_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_slow_readers_LDADD = $(GLUE_TEST_LDADD)
 test_unit_tool_pulls_SOURCES = test/unit/tool_pulls.cc
 test_unit_tool_pulls_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_tool_pulls_LDADD = $(GLUE_TEST_LDADD)

@@ -34,6 +34,7 @@ struct OutputDemand {
     std::uint64_t cache = 0;
     std::uint8_t drop_oldest = 0;
     std::uint8_t kept = 0;
+    OutputWanted kept_but;
     std::uint64_t kept_for = 0;
     std::uint8_t whole = 0;
     std::uint32_t held = 0;
@@ -47,6 +48,8 @@ struct OutputDemand {
         field(&OutputDemand::cache, "cache", "bytes that each host may hold back for tools that are slow");
         field(&OutputDemand::drop_oldest, "drop_oldest", "1: what does not fit is made room for, 0: it is dropped");
         field(&OutputDemand::kept, "kept", "1: with what was written lately, before anybody asked");
+        field(&OutputDemand::kept_but, "kept_but",
+              "but of these, of which root has had it, only whether they have ended");
         field(&OutputDemand::kept_for, "kept_for",
               "of that, what was written in the last so many milliseconds; 2^64-1: all");
         field(&OutputDemand::whole, "whole", "1: nothing is dropped; the processes wait instead");

@@ -185,6 +185,10 @@ AC_DEFUN([PMIXHOST_PMIX_INTERNALS], [
     [[pmix_setup_caddy_t caddy;
       caddy.status = PMIX_SUCCESS;
       return caddy.status;]])
+  PMIXHOST_CHECK_PMIX_INTERNALS([PMIX library's output to one tool], [ONE_READER],
+    [[#include "src/common/pmix_iof.h"]],
+    [[pmix_iof_req_t *pull = pmix_pointer_array_get_item(&pmix_globals.iof_requests, 0);
+      return pull->requestor->sd + pmix_iof_process_iof(PMIX_FWD_STDOUT_CHANNEL, NULL, NULL, NULL, 0, pull);]])
   CPPFLAGS=$pmixhost_saved_CPPFLAGS
   AC_LANG_POP([C])
 ])

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -169,8 +168,8 @@ void ConnectionGuard::look(Place waiting) {
         } else if (given) {
             tools_.emplace_back(process, *given);
             if (names_.tool_came)
-                names_.tool_came(visitor, {[given = *given] { return is_here(given); },
-                                           [given = *given] { return is_here(given) ? unsent(given.number) : 0; }});
+                names_.tool_came(visitor, {[given = *given] { return given.is_here(); },
+                                           [given = *given] { return given.unsent(); }});
         }
     } else {
         bool says_process = hello && (hello->kind == HelloKind::client || hello->kind == HelloKind::tool_of_server ||
@@ -185,27 +184,12 @@ void ConnectionGuard::look(Place waiting) {
 // Has it closed the connection that it had before, and the library has not? A process may also have two at once.
 bool ConnectionGuard::leaves_still(const Process &process) const {
     auto earlier = given_.find(process);
-    return earlier != given_.end() && is_here(earlier->second) && peer_is_through(earlier->second.number);
-}
-
-// The number may be another connection's by then: the worst is a pause too many.
-std::size_t ConnectionGuard::unsent(int number) {
-    int bytes = 0;
-    pollfd writable{number, POLLOUT, 0};
-    if (::poll(&writable, 1, 0) == 0)
-        return SIZE_MAX; // then the library may hold any amount that it could not write
-    return ioctl(number, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+    return earlier != given_.end() && earlier->second.is_here() && peer_is_through(earlier->second.number);
 }
 
 std::size_t ConnectionGuard::unsent_to(const std::string &nspace, Rank rank) const {
     auto given = given_.find({nspace, rank});
-    return given != given_.end() && is_here(given->second) ? unsent(given->second.number) : 0;
-}
-
-// Has the library not closed it yet?
-bool ConnectionGuard::is_here(const Given &given) {
-    struct stat now {};
-    return fstat(given.number, &now) == 0 && now.st_ino == given.inode;
+    return given != given_.end() ? given->second.unsent() : 0;
 }
 
 // As for processes of a job: what the library forgets with the earlier one of that name would be this one's.
@@ -214,14 +198,14 @@ bool ConnectionGuard::tool_leaves_still(Place waiting, const Process &name) {
         waiting->since = loop_.now();
     return !name.first.empty() && loop_.now() < *waiting->since + limits_.leaving &&
            std::any_of(tools_.begin(), tools_.end(), [&](const auto &tool) {
-               return tool.first == name && is_here(tool.second) && peer_is_through(tool.second.number);
+               return tool.first == name && tool.second.is_here() && peer_is_through(tool.second.number);
            });
 }
 
 // Tools come with a name of their own, or have none yet. Two of one name would be one to the library.
 Result<void> ConnectionGuard::room_for_tool(const Process &name) {
     std::erase_if(tools_,
-                  [](const auto &tool) { return !is_here(tool.second) || peer_is_through(tool.second.number); });
+                  [](const auto &tool) { return !tool.second.is_here() || peer_is_through(tool.second.number); });
     if (tools_.size() >= limits_.tools)
         return error(ErrorKind::limit, "{} tools are connected already", tools_.size());
     if (!name.first.empty() &&
@@ -236,7 +220,7 @@ void ConnectionGuard::look_later(Place waiting, Duration pause) {
     waiting->watch = loop_.after(pause, [this, waiting] { await(waiting); });
 }
 
-std::optional<ConnectionGuard::Given> ConnectionGuard::hand_over(Place waiting) {
+std::optional<LibraryConnection> ConnectionGuard::hand_over(Place waiting) {
     // The connection lives on under another number: with this one closed, the loop could not end its watch any more,
     // and would wake for whatever comes for the library.
     waiting->watch.reset();
@@ -253,13 +237,11 @@ Result<void> ConnectionGuard::hand_over(UniqueFd own) {
     return given ? Result<void>() : given.failure();
 }
 
-Result<ConnectionGuard::Given> ConnectionGuard::give(UniqueFd connection) {
+Result<LibraryConnection> ConnectionGuard::give(UniqueFd connection) {
     auto moved = range_.move_up(std::move(connection));
     if (!moved)
         return moved.failure();
-    struct stat socket {};
-    fstat(moved->get(), &socket);
-    Given given{moved->get(), socket.st_ino};
+    const auto given = LibraryConnection::of(moved->get());
     auto taken = takeover_->hand_over(std::move(*moved));
     if (!taken_timer_)
         look_whether_taken(taken_looks);

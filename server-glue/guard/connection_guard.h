@@ -27,6 +27,7 @@
 #include "common/peer/socket_owner.h"
 #include "server-glue/guard/descriptor_range.h"
 #include "server-glue/guard/hello.h"
+#include "server-glue/guard/library_connection.h"
 #include "server-glue/guard/listener_takeover.h"
 #include "server-glue/guard/tool_visitor.h"
 
@@ -88,10 +89,6 @@ class ConnectionGuard {
         std::optional<TimePoint> since = std::nullopt; // waits for the end of an earlier connection
         pid_t relayed_pid = 0;                         // of one that is relayed, if it is known
     };
-    struct Given { // to the library
-        int number = -1;
-        ino_t inode = 0; // of the socket: the number may be another one's by now
-    };
     using Process = std::pair<std::string, Rank>;
     using Place = std::list<Waiting>::iterator;
     ConnectionGuard(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeover> takeover, SocketOwners owners,
@@ -103,12 +100,10 @@ class ConnectionGuard {
     void look(Place waiting);
     void look_later(Place waiting, Duration pause);
     bool leaves_still(const Process &process) const;
-    std::optional<Given> hand_over(Place waiting);
-    static bool is_here(const Given &given);
-    static std::size_t unsent(int number);
+    std::optional<LibraryConnection> hand_over(Place waiting);
     bool tool_leaves_still(Place waiting, const Process &name);
     Result<void> room_for_tool(const Process &name);
-    Result<Given> give(UniqueFd connection);
+    Result<LibraryConnection> give(UniqueFd connection);
     void look_whether_taken(int looks);
     void take_in(Waiting newcomer);
     void refuse(const Waiting &waiting, const std::string &why);
@@ -123,8 +118,9 @@ class ConnectionGuard {
     const GuardLimits limits_;
     RateLimit refusals_;
     std::list<Waiting> waiting_;                 // the oldest first
-    std::map<Process, Given> given_;             // of registered processes, the last one of each
-    std::list<std::pair<Process, Given>> tools_; // that were here when last looked at; the name may be empty
+    std::map<Process, LibraryConnection> given_; // of registered processes, the last one of each
+    std::list<std::pair<Process, LibraryConnection>>
+        tools_; // that were here when last looked at; the name may be empty
     EventLoop::Handle listener_watch_, taken_timer_;
 };
 

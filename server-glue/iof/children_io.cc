@@ -13,7 +13,7 @@
 namespace pmixhost {
 
 ChildrenIo::ChildrenIo(StepContext &context, StepTools &tools, SessionLink &session)
-    : StepService(context.services), context_(context), tools_(tools), session_(session), pace_(tools) {}
+    : StepService(context.services), context_(context), tools_(tools), session_(session) {}
 
 void ChildrenIo::take_asks(UpcallHandlers &handlers) {
     gate_ = handlers.shared<PullGate>();

@@ -9,6 +9,7 @@
 #include "server-glue/iof/pull_gate.h"
 #include "server-glue/iof/tool_pace.h"
 #include "server-glue/step/session_link.h"
+#include "server-glue/tool_access/step_tools.h"
 
 #include <deque>
 

@@ -3,7 +3,8 @@
 
 #include "common/base/bytes.h"
 #include "server-glue/core/signature.h"
-#include "server-glue/iof/asking_connection.h"
+#include "server-glue/guard/library_connection.h"
+#include "server-glue/iof/output_selection.h"
 #include "server-glue/library/replies.h"
 
 #include <chrono>
@@ -16,7 +17,8 @@ namespace pmixhost {
 // connection it asks, is known where its own objects are (library/pull_asker.h).
 struct PullAsk {
     std::optional<bool> by_tool;
-    std::optional<AskingConnection> connection;
+    std::optional<LibraryConnection> connection;
+    std::optional<int> number; // in the library's table
     static constexpr std::size_t max_sources = 1'000'000;
     std::vector<Process> sources;
     std::uint8_t channels = 0;
@@ -31,11 +33,21 @@ struct PullAsk {
     std::optional<std::chrono::seconds> held_for;
     std::optional<std::chrono::seconds> since; // of what was written before: own_key::output_since
     bool of_child = false;                     // of a job whose output is forwarded here: it comes in any case
+
+    OutputSelection selection() const {
+        std::set<Rank> ranks;
+        for (const auto &source : sources) {
+            if (source.rank == PMIX_RANK_WILDCARD)
+                return channels;
+            ranks.insert(source.rank);
+        }
+        return {channels, ranks};
+    }
 };
 // One pull of whoever asks is over; libpmix does not say which.
 struct PullEndAsk {
     std::optional<bool> by_tool;
-    std::optional<AskingConnection> connection;
+    std::optional<LibraryConnection> connection;
 };
 
 struct PushAsk {

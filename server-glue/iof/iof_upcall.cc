@@ -89,9 +89,14 @@ std::optional<bool> is_of_a_tool(const void *data) {
     return known < 0 ? std::nullopt : std::optional(known == 1);
 }
 
-std::optional<AskingConnection> connection_of(const void *data) {
+std::optional<LibraryConnection> connection_of(const void *data) {
     const int number = library_is_of_headers() ? pmixhost_pull_connection(data) : PMIXHOST_PULL_CONNECTION_UNKNOWN;
-    return number == PMIXHOST_PULL_CONNECTION_UNKNOWN ? std::nullopt : std::optional(AskingConnection::of(number));
+    return number == PMIXHOST_PULL_CONNECTION_UNKNOWN ? std::nullopt : std::optional(LibraryConnection::of(number));
+}
+
+std::optional<int> pull_number(const void *data) {
+    const int number = library_is_of_headers() ? pmixhost_pull_number(data) : -1;
+    return number < 0 ? std::nullopt : std::optional(number);
 }
 
 pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[],
@@ -106,6 +111,7 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
         PullAsk ask;
         ask.by_tool = is_of_a_tool(data);
         ask.connection = connection_of(data);
+        ask.number = pull_number(data);
         bool must_have_kept = false;
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
             if (auto status = read(directives[i], ask, must_have_kept); status != PMIX_SUCCESS)
@@ -153,7 +159,7 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
         }
         if (!ask.of_child && (ask.channels & gate->there) == 0)
             return PMIX_ERR_NOT_SUPPORTED; // the processes have it for themselves
-        if (!ask.of_child && gate->kept_is_gone.exchange(true) && must_have_kept)
+        if (!ask.of_child && !gate->note_pull(ask.selection(), must_have_kept))
             return PMIX_ERR_RESOURCE_BUSY;
         post(upcalls, std::move(ask));
         return PMIX_OPERATION_SUCCEEDED;

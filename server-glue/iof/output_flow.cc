@@ -25,7 +25,7 @@ bool OutputFlow::neighbours(HostIndex a, HostIndex b) const {
 }
 
 static wire::OutputDemand demand_of(HostIndex root, std::uint64_t serial, const OutputWish &wish) {
-    const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_for, held, whole] = wish;
+    const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_but, kept_for, held, whole] = wish;
     return {root,
             serial,
             no_host,
@@ -34,6 +34,7 @@ static wire::OutputDemand demand_of(HostIndex root, std::uint64_t serial, const 
             cache,
             drop_oldest,
             kept,
+            kept_but.on_wire(),
             on_wire(kept_for),
             whole,
             held.bytes,
@@ -176,6 +177,7 @@ void OutputFlow::on_demand(TimePoint now, HostIndex from, const wire::OutputDema
     wish.cache = std::min(message.cache, most_cached);
     wish.drop_oldest = message.drop_oldest != 0;
     wish.kept = message.kept != 0;
+    wish.kept_but = OutputSelection::from_wire(message.kept_but);
     wish.kept_for = from_wire(message.kept_for);
     wish.whole = message.whole != 0;
     wish.held = {std::min(message.held, HeldOutput::most_bytes), from_wire(message.held_for)};

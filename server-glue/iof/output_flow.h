@@ -32,6 +32,7 @@ struct OutputWish {
     std::uint64_t cache = 0;    // bytes that a host holds back for them
     bool drop_oldest = false;
     bool kept = false;                   // with what was written before anybody asked
+    OutputSelection kept_but;            // but of these, of which they have had it, only whether they have ended
     Duration kept_for = Duration::max(); // but not with what was written longer ago
     HeldOutput::Rule held;               // how long output is held for larger pieces, at the host of who writes
     bool whole = false; // nothing is dropped: beyond `cache` there is no room(), and whoever writes waits

@@ -29,6 +29,16 @@ bool OutputSelection::has(Rank rank, std::uint8_t channel) const {
     return found != whose_.end() && (found->second.empty() || found->second.contains(rank));
 }
 
+bool OutputSelection::meets(const OutputSelection &other) const {
+    return std::any_of(whose_.begin(), whose_.end(), [&](const auto &entry) {
+        const auto &[channel, ranks] = entry;
+        auto others = other.whose_.find(channel);
+        return others != other.whose_.end() &&
+               (ranks.empty() || others->second.empty() ||
+                std::any_of(ranks.begin(), ranks.end(), [&](Rank rank) { return others->second.contains(rank); }));
+    });
+}
+
 std::uint8_t OutputSelection::channels() const {
     std::uint8_t all = 0;
     for (const auto &[channel, ranks] : whose_)

@@ -26,6 +26,8 @@ class OutputSelection {
     const std::map<std::uint8_t, std::set<Rank>> &whose() const { return whose_; }
     // How many streams that is, of a job with so many processes.
     std::size_t streams(std::size_t processes) const;
+    // Is there a stream in both?
+    bool meets(const OutputSelection &other) const;
     // Are they all among these?
     bool is_within(const std::set<std::pair<Rank, std::uint8_t>> &some, std::size_t processes) const;
 

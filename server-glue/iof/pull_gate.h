@@ -4,10 +4,13 @@
 
 #include "common/base/bytes.h"
 #include "server-glue/core/signature.h"
+#include "server-glue/iof/output_selection.h"
 
 #include <pmix_common.h>
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -29,8 +32,28 @@ struct PullGate {
     // Any thread.
     std::atomic<bool> comes_as_spawned{false};
     bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
-    // Somebody pulls, and has had what was written before. Any thread: the upcall notes it, the loop puts it right.
-    std::atomic<bool> kept_is_gone{false};
+    // May a pull of these be granted? Not if it must have what was written before and somebody pulls some of it, who
+    // has had that. If so it counts as one that pulls them, until the loop has read it and says what is pulled. Any
+    // thread.
+    bool note_pull(const OutputSelection &asked, bool must_have_kept) {
+        std::lock_guard guard(lock_);
+        if (must_have_kept &&
+            (asked.meets(had_) || std::any_of(unread_.begin(), unread_.end(),
+                                              [&](const OutputSelection &other) { return asked.meets(other); })))
+            return false;
+        unread_.push_back(asked);
+        return true;
+    }
+    // The loop has read the oldest of them.
+    void note_read() {
+        std::lock_guard guard(lock_);
+        if (!unread_.empty())
+            unread_.pop_front();
+    }
+    void set_had(const OutputSelection &had) {
+        std::lock_guard guard(lock_);
+        had_ = had;
+    }
     // Or of a job of which these channels are forwarded to this one (children_io.h). Any thread.
     void note_child(const Bytes &child, std::uint8_t channels_of_it) {
         std::lock_guard guard(lock_);
@@ -63,6 +86,8 @@ struct PullGate {
     std::mutex lock_;
     std::map<Bytes, std::uint8_t> children_;
     std::set<Bytes> unforwarded_;
+    OutputSelection had_;
+    std::deque<OutputSelection> unread_;
 };
 
 } // namespace pmixhost

@@ -22,6 +22,14 @@ constexpr Duration forward_patience = OutputForward::comes_within + std::chrono:
 // Nobody's: what is delivered for it replaces the last piece that libpmix keeps for whoever pulls next.
 constexpr const char *nobody = "pmixhost.nobody";
 
+PmixLibrary::OutputText text_of(const std::string &nspace, ToolOutput output) {
+    PmixLibrary::OutputText text{proc_of(nspace, output.rank), output.channel, std::move(output.bytes), output.end};
+    text.undated = output.undated;
+    text.cut = output.cut;
+    text.missing = output.missing;
+    return text;
+}
+
 } // namespace
 
 StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, ChildrenIo &children)
@@ -43,7 +51,7 @@ StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, Chi
           [this](const auto &streams) { output_.failed(streams); }),
       readable_(context.ranks_here().size()),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
-      input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
+      input_(context, *this, context.step.map, context.self(), context.settings.transport_radix) {
     children_.when_output_fails(
         [this](const Bytes &nspace, const auto &channels) { pulls_.tell_failures(channels, nspace); });
     streams_.hold_input(parent_.has_input());
@@ -155,7 +163,10 @@ bool StepIof::parent_has_all() {
 
 // Tools of this host have got the ends of all that they pull, or there are none.
 bool StepIof::tools_have_all() {
-    return !pulls_.any() || tools_.how_many() == 0 || (pulls_.has_all_ends() && tools_.most_unsent() == 0);
+    if (!pulls_.any() || tools_.how_many() == 0)
+        return true;
+    pulls_.most_unsent(context_.now()); // one that takes something again is told what it has missed
+    return pulls_.has_all_ends() && !pulls_.owes_words() && tools_.most_unsent() == 0;
 }
 
 void StepIof::note_streams(Rank rank, std::uint8_t channels) {
@@ -209,12 +220,14 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
             auto kept = streams_.kept(rank, channel, since);
             if (auto copied = copy_.streams().kept(rank, channel, since))
                 kept = {copied->bytes, copied->end, copied->cut};
+            if (kept && wish.kept_but.has(rank, channel)) // it may have ended while nobody pulled it
+                kept = {{}, kept->end, false};
             if (kept && (!kept->bytes.empty() || kept->end))
                 pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes), 0, 0, kept->cut});
         }
     }
     for (auto [rank, channel] : copy_.streams().cut_off()) {
-        if (wish.pulled.has(rank, channel))
+        if (wish.pulled.has(rank, channel) && !wish.kept_but.has(rank, channel))
             pieces.push_back({rank, channel, 0, 0, {}, 1});
     }
     return pieces;
@@ -254,12 +267,27 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
 }
 
 void StepIof::give_tools(ToolOutput output, std::uint32_t cost) {
-    PmixLibrary::OutputText text{proc_of(context_.step.nspace, output.rank), output.channel, std::move(output.bytes),
-                                 output.end};
-    text.undated = output.undated;
-    text.cut = output.cut;
-    text.missing = output.missing;
-    context_.library->deliver_output(std::move(text), [this, cost](pmix_status_t) { queue_taken(cost); });
+    context_.library->deliver_output(text_of(context_.step.nspace, std::move(output)),
+                                     [this, cost](pmix_status_t) { queue_taken(cost); });
+}
+
+bool StepIof::can_pass_over() const {
+    return PmixLibrary::can_pass_over();
+}
+
+void StepIof::pass_over(const LibraryConnection &connection) {
+    context_.library->pass_over(connection, context_.step.nspace);
+}
+
+void StepIof::take_up(const LibraryConnection &connection) {
+    context_.library->take_up(connection, context_.step.nspace);
+}
+
+void StepIof::give_one(const LibraryConnection &connection, std::optional<int> pull, std::vector<ToolOutput> words) {
+    std::vector<PmixLibrary::OutputText> texts;
+    for (auto &word : words)
+        texts.push_back(text_of(context_.step.nspace, std::move(word)));
+    context_.library->deliver_to(connection, pull, std::move(texts), [this] { pulls_.words_given(); });
 }
 
 void StepIof::give_nobody() {
@@ -295,7 +323,7 @@ void StepIof::queue_taken(std::uint32_t cost) {
 }
 
 void StepIof::go_on() {
-    if (pace_.go(context_.now()))
+    if (pace_.go(context_.now(), pulls_.most_unsent(context_.now())))
         output_.taken(std::exchange(queued_, 0));
 }
 

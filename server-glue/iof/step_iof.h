@@ -19,6 +19,7 @@
 #include "server-glue/iof/tool_pace.h"
 #include "server-glue/iof/tool_pulls.h"
 #include "server-glue/step/step_context.h"
+#include "server-glue/tool_access/step_tools.h"
 
 namespace pmixhost {
 
@@ -75,13 +76,19 @@ class StepIof final : public StepService,
 
     // ToolPullsPort
     Tools tools() override;
-    bool is_here(const AskingConnection &connection) override { return connection.is_here(); }
+    bool is_here(const LibraryConnection &connection) override { return connection.is_here(); }
     void log_decisions(bool changed) override { tools_.log_output_decisions(changed); }
     void want(const OutputWish &wish) override;
     std::vector<wire::OutputPiece> forwarded_before(const OutputWish &wish) override;
     bool may_be_undated(Duration since) override {
         return !captures(context_) && copy_.streams().may_be_older(context_.now() - since);
     }
+    std::size_t most_unsent() override { return tools_.most_unsent(); }
+    std::size_t unsent(const LibraryConnection &connection) override { return connection.unsent(); }
+    bool can_pass_over() const override;
+    void pass_over(const LibraryConnection &connection) override;
+    void take_up(const LibraryConnection &connection) override;
+    void give_one(const LibraryConnection &connection, std::optional<int> pull, std::vector<ToolOutput> words) override;
     void give_tools(ToolOutput output, std::uint32_t cost) override;
     void nobody_takes(std::uint32_t cost) override { queue_taken(cost); }
     void give_nobody() override;

@@ -2,18 +2,9 @@
 #include "server-glue/iof/tool_pulls.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace pmixhost {
-
-static OutputSelection asked_for(const PullAsk &ask) {
-    std::set<Rank> ranks;
-    for (const auto &source : ask.sources) {
-        if (source.rank == PMIX_RANK_WILDCARD)
-            return ask.channels;
-        ranks.insert(source.rank);
-    }
-    return {ask.channels, ranks};
-}
 
 // Who wants it sooner is not to wait for who does not.
 static HeldOutput::Rule least(const HeldOutput::Rule &one, const HeldOutput::Rule &other) {
@@ -59,6 +50,7 @@ bool ToolPulls::waits_for(Rank rank, std::uint8_t channel) const {
 // Of a tool whose connection nobody knows libpmix does not say whether it is the one that had taken the output over.
 // Returns whether less may be wanted than before.
 bool ToolPulls::forget_gone(const ToolPullsPort::Tools &tools) {
+    std::erase_if(left_, [this](const auto &connection) { return !port_.is_here(connection); });
     const bool any_gone = std::exchange(gone_, tools.gone) != tools.gone;
     bool less = false;
     for (auto next = pulls_.begin(); next != pulls_.end();) {
@@ -104,6 +96,7 @@ void ToolPulls::want_what_is_left() {
     std::erase_if(untold_,
                   [this](const auto &missed) { return !wish_.pulled.has(missed.first.first, missed.first.second); });
     port_.want(wish_);
+    port_.give_nobody(); // of what is wanted no longer
 }
 
 // libpmix cannot keep what one tool pulls from another that was refused the same.
@@ -137,19 +130,22 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     judge(now); // whose pulls go on beside it
     const ToolPullsPort::Tools tools = port_.tools();
     const bool is_here = !ask.connection || port_.is_here(*ask.connection);
+    if (!ask.of_child)
+        gate_->note_read();
     if (ask.of_child) { // how those of processes end nobody tells
         if (is_here && ask.by_tool.value_or(tools.here > 0))
             ++pulls_[ask.connection].of_children;
         return;
     }
-    const OutputSelection asked = asked_for(ask);
+    const OutputSelection asked = ask.selection();
     if (gate_->verdict != PMIX_SUCCESS || !is_here) {
-        gate_->kept_is_gone = any();
         if (is_here && tools.here > 0) // a tool without the right has come meanwhile
             tell_failure(asked);
+        if (is_here && ask.connection)
+            left_.insert(*ask.connection);
         return;
     }
-    const bool is_first = !any();
+    const OutputSelection before = had_;
     OutputWish wish;
     wish.pulled = asked;
     if (ask.take_over)
@@ -161,22 +157,37 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     ++pulls.of_job;
     if (!ask.connection)
         last_unknown_ = tools.newest;
+    if (ask.connection)
+        left_.erase(*ask.connection);
+    if (ask.connection && slow_.passes_over(*ask.connection)) {
+        most_unsent(now); // not if it takes something over
+        if (slow_.passes_over(*ask.connection))
+            port_.pass_over(*ask.connection); // of that, too
+    }
     wish_ = together();
     wish_.drop_oldest = ask.drop_oldest.value_or(wish_.drop_oldest);
-    wish_.kept = is_first && ask.since != std::chrono::seconds(0); // who pulls already has had it
+    wish_.kept = ask.since != std::chrono::seconds(0);
+    wish_.kept_but = before; // the library would give it to who pulls already, too, and it may be under way still
     wish_.kept_for = ask.since ? Duration(*ask.since) : Duration::max();
-    gate_->kept_is_gone = true;
-    if (is_first && ask.since)
-        tell_what_is_undated(*ask.since);
+    if (wish_.kept)
+        std::erase_if(ended_, [&](const auto &stream) { // it comes again
+            return asked.has(stream.first, stream.second) && !before.has(stream.first, stream.second);
+        });
+    had_.add(asked);
+    gate_->set_had(had_);
+    if (ask.since)
+        tell_what_is_undated(ask);
     log_.info("output of job {} is pulled{}", job_.id, ask.take_over ? ", and taken over" : "");
     if (wish_.kept) {
-        std::vector<Delivery> before;
+        std::vector<Delivery> deliveries;
         for (auto &piece : port_.forwarded_before(wish_))
-            before.push_back({std::move(piece), 0});
-        deliver(now, std::move(before));
+            deliveries.push_back({std::move(piece), 0});
+        deliver(now, std::move(deliveries));
     }
     port_.want(wish_);
     wish_.kept = false; // once is enough: others who come and go have it said again what is wanted
+    wish_.kept_but = {};
+    tell_ends(ask, before);
     look_later(now, tools.here);
 }
 
@@ -203,26 +214,64 @@ void ToolPulls::end_pull(const PullEndAsk &ask) {
         want_what_is_left();
 }
 
-// An RM does not say when what it gives of before was written.
-void ToolPulls::tell_what_is_undated(Duration since) {
-    if (!port_.may_be_undated(since))
+// Of streams that others pull it is told what they were: nothing follows. It alone, where it is known who it is.
+void ToolPulls::tell_ends(const PullAsk &ask, const OutputSelection &before) {
+    if (!ask.connection || !port_.can_pass_over())
         return;
-    const auto &ranks = wish_.pulled.whose().begin()->second;
+    const OutputSelection asked = ask.selection();
+    std::vector<ToolOutput> words;
+    for (const auto &[rank, channel] : ended_) {
+        if (!asked.has(rank, channel) || !before.has(rank, channel))
+            continue;
+        ToolOutput word;
+        word.rank = rank;
+        word.channel = channel;
+        word.end = true;
+        words.push_back(std::move(word));
+    }
+    if (slow_.passes_over(*ask.connection)) {
+        for (const auto &word : words)
+            pulls_[ask.connection].missed[{word.rank, word.channel}].end = true;
+    } else {
+        give_one(*ask.connection, ask.number, std::move(words));
+    }
+}
+
+void ToolPulls::give_one(const LibraryConnection &connection, std::optional<int> pull, std::vector<ToolOutput> words) {
+    if (words.empty())
+        return;
+    ++words_under_way_;
+    port_.give_one(connection, pull, std::move(words));
+}
+
+// An RM does not say when what it gives of before was written.
+void ToolPulls::tell_what_is_undated(const PullAsk &ask) {
+    if (!port_.may_be_undated(*ask.since))
+        return;
+    const OutputSelection asked = ask.selection();
+    const auto &ranks = asked.whose().begin()->second;
     ToolOutput word;
     word.rank = ranks.empty() ? 0 : *ranks.begin();
-    word.channel = wish_.pulled.channels();
+    word.channel = asked.channels();
     word.undated = true;
-    port_.give_tools(std::move(word), 0);
+    if (ask.connection && port_.can_pass_over())
+        give_one(*ask.connection, ask.number, {std::move(word)});
+    else
+        port_.give_tools(std::move(word), 0);
 }
 
 // What is pulled of children goes on: it is for who spawned them.
 void ToolPulls::end_pulls(const char *why) {
     for (auto &[connection, pulls] : pulls_) {
+        pulls.missed.clear();
+        if (connection)
+            left_.insert(*connection);
         pulls.of_job = 0;
         pulls.wish = {};
     }
     std::erase_if(pulls_, [](const auto &entry) { return entry.second.of_children == 0; });
-    gate_->kept_is_gone = false;
+    had_ = {};
+    gate_->set_had(had_);
     wish_ = {};
     untold_.clear();
     port_.want(wish_);
@@ -251,7 +300,8 @@ void ToolPulls::deliver(TimePoint now, std::vector<Delivery> deliveries) {
         }
         if (piece.failed && !ended_.contains(stream))
             failed[piece.rank] |= piece.channel;
-        if (piece.failed || (piece.bytes.empty() && !piece.end && !piece.cut)) {
+        const bool known = piece.end && piece.bytes.empty() && ended_.contains(stream); // to who asked for it once more
+        if (piece.failed || known || (piece.bytes.empty() && !piece.end && !piece.cut)) {
             port_.nobody_takes(cost);
             continue;
         }
@@ -265,9 +315,82 @@ void ToolPulls::deliver(TimePoint now, std::vector<Delivery> deliveries) {
         output.cut = piece.cut != 0;
         if (auto untold = untold_.extract(stream))
             output.missing = untold.mapped();
-        port_.give_tools(std::move(output), cost);
+        note_missed(output);
+        if (anybody_takes(stream))
+            port_.give_tools(std::move(output), cost);
+        else // the library would keep it for whoever pulls next
+            port_.nobody_takes(cost);
     }
     tell_failures(failed, job_.nspace);
+}
+
+// --- who takes nothing ------------------------------------------------------------------------------
+
+std::size_t ToolPulls::most_unsent(TimePoint now) {
+    std::vector<SlowReaders::Reader> readers;
+    for (const auto &[connection, pulls] : pulls_) {
+        if (pulls.of_job == 0)
+            continue;
+        if (!connection)
+            return port_.most_unsent(); // it may be any of them
+        // What one has taken over nobody else would have.
+        if (port_.is_here(*connection))
+            readers.push_back(
+                {*connection, port_.unsent(*connection), port_.can_pass_over() && pulls.wish.taken_over.none()});
+    }
+    for (const auto &connection : left_) {
+        if (!readers.empty() && !pulls_.contains(connection) && port_.is_here(connection))
+            readers.push_back({connection, port_.unsent(connection), port_.can_pass_over(), true});
+    }
+    const auto look = slow_.look(now, readers);
+    for (const auto &connection : look.back)
+        take_up(connection);
+    for (const auto &connection : look.passed_over) {
+        if (auto others = slow_lines_.admit(now))
+            log_.info("a tool here takes nothing of job {}'s output: until it does, it misses what others are given{}",
+                      job_.id, not_logged(*others));
+        port_.pass_over(connection);
+    }
+    return look.most_unsent;
+}
+
+bool ToolPulls::owes_words() const {
+    return words_under_way_ > 0 ||
+           std::any_of(pulls_.begin(), pulls_.end(), [](const auto &entry) { return !entry.second.missed.empty(); });
+}
+
+// Of those that pull it.
+bool ToolPulls::anybody_takes(const Stream &stream) const {
+    return std::any_of(pulls_.begin(), pulls_.end(), [&](const auto &entry) {
+        const auto &[connection, pulls] = entry;
+        return pulls.wish.pulled.has(stream.first, stream.second) && (!connection || !slow_.passes_over(*connection));
+    });
+}
+
+void ToolPulls::note_missed(const ToolOutput &output) {
+    for (auto &[connection, pulls] : pulls_) {
+        if (!connection || !slow_.passes_over(*connection) || !pulls.wish.pulled.has(output.rank, output.channel))
+            continue;
+        Missed &missed = pulls.missed[{output.rank, output.channel}];
+        missed.bytes += output.bytes.size() + output.missing;
+        missed.end = missed.end || output.end;
+    }
+}
+
+void ToolPulls::take_up(const LibraryConnection &connection) {
+    port_.take_up(connection);
+    auto found = pulls_.find(connection);
+    if (found == pulls_.end())
+        return;
+    std::vector<ToolOutput> words;
+    for (const auto &[stream, missed] : std::exchange(found->second.missed, {})) {
+        ToolOutput word;
+        std::tie(word.rank, word.channel) = stream;
+        word.end = missed.end;
+        word.missing = missed.bytes;
+        words.push_back(std::move(word));
+    }
+    give_one(connection, std::nullopt, std::move(words));
 }
 
 void ToolPulls::tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace) {

@@ -3,7 +3,8 @@
 // What libpmix does not tell decides much of this (contrib/doc/decisions/io.md): which pull has ended, and whom it
 // gives what is delivered. So all that the tools of a daemon want is one wish, and it is delivered only while all of
 // them may have it. Whose pulls there are is known by the connection that asked (library/pull_asker.h), and they end
-// with it; where it is not known, they end when all tools that are here have come after the last pull.
+// with it; where it is not known, they end when all tools that are here have come after the last pull. There, too, one
+// that takes nothing is passed over for the sake of the others (slow_readers.h).
 //
 // Pure: what is asked and what comes in, what is wanted and given out; the caller has the clock and the connections.
 // All in the loop's thread, but for what PullGate says of itself.
@@ -14,6 +15,7 @@
 #include "server-glue/iof/iof_ask.h"
 #include "server-glue/iof/output_flow.h"
 #include "server-glue/iof/pull_gate.h"
+#include "server-glue/iof/slow_readers.h"
 
 #include <map>
 #include <memory>
@@ -45,7 +47,7 @@ class ToolPullsPort {
         bool may = true;                      // all that are here may have output
     };
     virtual Tools tools() = 0;
-    virtual bool is_here(const AskingConnection &connection) = 0;
+    virtual bool is_here(const LibraryConnection &connection) = 0;
     // How the rules have decided, of each tool that has not been told of; `changed`: or otherwise than before.
     virtual void log_decisions(bool changed) = 0;
     // Of this host's tools, from now on; with what was written before, if it says so, this once.
@@ -55,6 +57,18 @@ class ToolPullsPort {
     virtual std::vector<wire::OutputPiece> forwarded_before(const OutputWish &wish) = 0;
     // Can it be that of what want() brings from before nobody knows whether it was written in that time?
     virtual bool may_be_undated(Duration since) = 0;
+    // What has not been taken of what the library has written, in bytes: the most of any tool, and of one that pulls.
+    virtual std::size_t most_unsent() = 0;
+    virtual std::size_t unsent(const LibraryConnection &connection) = 0;
+    // Is there a way to leave one out? Then what is given from now on is not for what that one pulls of this job; or is
+    // again.
+    virtual bool can_pass_over() const = 0;
+    virtual void pass_over(const LibraryConnection &connection) = 0;
+    virtual void take_up(const LibraryConnection &connection) = 0;
+    // Likewise, where there is a way: for that one alone, or for that pull of it; ToolPulls::words_given() is called
+    // when the library has queued them.
+    virtual void give_one(const LibraryConnection &connection, std::optional<int> pull,
+                          std::vector<ToolOutput> words) = 0;
     // Is told what a piece cost (ToolPulls::Delivery) when the library has queued it, or when nobody gets it.
     virtual void give_tools(ToolOutput output, std::uint32_t cost) = 0;
     virtual void nobody_takes(std::uint32_t cost) = 0;
@@ -99,6 +113,12 @@ class ToolPulls {
         std::uint32_t cost = 0;
     };
     void deliver(TimePoint now, std::vector<Delivery> deliveries);
+    // How much of what was given before whoever pulls has not taken, in bytes: the most of all for whom the others are
+    // to wait. Passes over those that take nothing, and takes up those that do again.
+    std::size_t most_unsent(TimePoint now);
+    // What one alone is to hear has been given to the library; and is there something that has not?
+    void words_given() { --words_under_way_; }
+    bool owes_words() const;
     // One event for all that have the same channels.
     void tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace);
 
@@ -110,24 +130,37 @@ class ToolPulls {
     // Have the ends of all streams been given that are pulled?
     bool has_all_ends() const { return !any() || wish_.pulled.is_within(ended_, job_.processes); }
 
-    TimePoint next_time() const { return look_at_tools_; }
+    TimePoint next_time() const { return std::min(look_at_tools_, slow_.next_time()); }
     void on_time(TimePoint now) {
         if (now >= look_at_tools_)
             judge(now);
+        if (now >= slow_.next_time())
+            most_unsent(now);
     }
 
   private:
+    using Stream = std::pair<Rank, std::uint8_t>;
+    struct Missed {
+        std::uint64_t bytes = 0;
+        bool end = false;
+    };
     // That have not ended.
     struct Pulls {
         std::size_t of_job = 0, of_children = 0;
-        OutputWish wish; // of the first kind, together
+        OutputWish wish;                 // of the first kind, together
+        std::map<Stream, Missed> missed; // of that, while it was passed over
     };
+    void tell_ends(const PullAsk &ask, const OutputSelection &before);
+    void give_one(const LibraryConnection &connection, std::optional<int> pull, std::vector<ToolOutput> words);
+    bool anybody_takes(const Stream &stream) const;
+    void note_missed(const ToolOutput &output);
+    void take_up(const LibraryConnection &connection);
     bool forget_gone(const ToolPullsPort::Tools &tools);
     void want_what_is_left();
     OutputWish together() const;
     void end_pulls(const char *why);
     void tell_failure(const OutputSelection &of);
-    void tell_what_is_undated(Duration since);
+    void tell_what_is_undated(const PullAsk &ask);
     void look_later(TimePoint now, std::size_t tools);
 
     const Log &log_;
@@ -135,16 +168,20 @@ class ToolPulls {
     std::shared_ptr<PullGate> gate_;
     Job job_;
     // By the connection that asked; nothing: those of whom nobody knows it.
-    std::map<std::optional<AskingConnection>, Pulls> pulls_;
+    std::map<std::optional<LibraryConnection>, Pulls> pulls_;
+    // Whose pulls have ended here, and perhaps not in the library, which gives them what others pull.
+    std::set<LibraryConnection> left_;
+    OutputSelection had_; // has been pulled since nobody did: what was written before it is had
+    int words_under_way_ = 0;
     std::uint64_t last_unknown_ = 0; // of the tools that were here when one of those last pulled, the newest
     std::size_t gone_ = 0;           // tools, when last looked at
     OutputWish wish_;                // of all
     TimePoint look_at_tools_ = TimePoint::max();
-    using Stream = std::pair<Rank, std::uint8_t>;
+    SlowReaders slow_;
     std::set<Stream> ended_;                 // as this host's tools were told
     std::uint64_t missed_ = 0;               // bytes, by this host's tools
     std::map<Stream, std::uint64_t> untold_; // of these, that they have not been told of
-    RateLimit missed_lines_;
+    RateLimit missed_lines_, slow_lines_;
 };
 
 } // namespace pmixhost

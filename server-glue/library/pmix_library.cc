@@ -11,6 +11,8 @@
 #include "server-glue/library/given_environment.h"
 #include "server-glue/library/inner_client.h"
 #include "server-glue/library/library_start.h"
+#include "server-glue/library/library_version.h"
+#include "server-glue/library/passed_over.h"
 #include "server-glue/library/posted_now.h"
 
 #include <algorithm>
@@ -70,6 +72,20 @@ template <typename W> void settle(pmix_status_t status, W *waiting) {
 
 void free_chars(char *text) {
     std::free(text);
+}
+
+pmix_byte_object_t bytes_of(PmixLibrary::OutputText &text) {
+    return {text.bytes.data(), text.bytes.size()};
+}
+void add_words(InfoList &info, const PmixLibrary::OutputText &text) {
+    if (text.end)
+        info.add(PMIX_IOF_COMPLETE, true);
+    if (text.undated)
+        info.add(own_key::output_undated, true);
+    if (text.cut)
+        info.add(own_key::output_cut, true);
+    if (text.missing > 0)
+        info.add(own_key::output_missing, text.missing);
 }
 
 } // namespace
@@ -391,15 +407,8 @@ void PmixLibrary::deliver_output(OutputText output, Done done) {
         InfoList info;
     };
     auto *delivery = new Delivery{{loop_, std::move(done), nullptr}, std::move(output), {}, {}};
-    delivery->bytes = {delivery->text.bytes.data(), delivery->text.bytes.size()};
-    if (delivery->text.end)
-        delivery->info.add(PMIX_IOF_COMPLETE, true);
-    if (delivery->text.undated)
-        delivery->info.add(own_key::output_undated, true);
-    if (delivery->text.cut)
-        delivery->info.add(own_key::output_cut, true);
-    if (delivery->text.missing > 0)
-        delivery->info.add(own_key::output_missing, delivery->text.missing);
+    delivery->bytes = bytes_of(delivery->text);
+    add_words(delivery->info, delivery->text);
     auto on_queued = [](pmix_status_t status, void *data) {
         std::shared_ptr<Delivery> delivery(static_cast<Delivery *>(data));
         EventLoop &loop = delivery->waiting.loop;
@@ -411,6 +420,56 @@ void PmixLibrary::deliver_output(OutputText output, Done done) {
                                               delivery->info.size(), on_queued, delivery);
         if (status != PMIX_SUCCESS)
             on_queued(status, delivery);
+    });
+}
+
+bool PmixLibrary::can_pass_over() {
+    return library_is_of_headers() && pmixhost_can_pass_over();
+}
+
+void PmixLibrary::pass_over(const LibraryConnection &connection, const std::string &nspace) {
+    if (!can_pass_over())
+        return;
+    thread_.run("PMIx_server_deliver_inventory", [connection, nspace] {
+        in_progress_thread([connection, nspace] {
+            if (connection.is_here())
+                pmixhost_pass_over(connection.number, nspace.c_str());
+        });
+    });
+}
+
+void PmixLibrary::take_up(const LibraryConnection &connection, const std::string &nspace) {
+    if (!can_pass_over())
+        return;
+    thread_.run("PMIx_server_deliver_inventory", [connection, nspace] {
+        in_progress_thread([connection, nspace] {
+            if (connection.is_here())
+                pmixhost_take_up(connection.number, nspace.c_str());
+        });
+    });
+}
+
+void PmixLibrary::deliver_to(const LibraryConnection &connection, std::optional<int> pull,
+                             std::vector<OutputText> texts, std::function<void()> done) {
+    if (!can_pass_over())
+        return loop_.post(std::move(done));
+    auto owned = std::make_shared<std::vector<OutputText>>(std::move(texts));
+    auto shared = std::make_shared<std::function<void()>>(std::move(done));
+    thread_.run("PMIx_server_deliver_inventory", [&loop = loop_, connection, pull, owned, shared] {
+        in_progress_thread(
+            [&loop, connection, pull, owned, shared] {
+                for (auto &text : *owned) {
+                    if (!connection.is_here())
+                        break;
+                    const auto bytes = bytes_of(text);
+                    InfoList info;
+                    add_words(info, text);
+                    pmixhost_deliver_to(connection.number, pull.value_or(-1), &text.source, text.channel, &bytes,
+                                        info.data(), info.size());
+                }
+                loop.post([shared] { (*shared)(); });
+            },
+            true);
     });
 }
 

@@ -11,6 +11,7 @@
 #include "common/loop/event_loop.h"
 #include "common/process/topology.h"
 #include "server-glue/guard/hello.h"
+#include "server-glue/guard/library_connection.h"
 #include "server-glue/guard/tool_visitor.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/library_thread.h"
@@ -127,6 +128,14 @@ class PmixLibrary {
         std::uint64_t missing = 0; // own_key::output_missing; 0: nothing
     };
     void deliver_output(OutputText output, Done done);
+    // What is delivered from now on of that namespace's processes is not for the pulls of that connection; behind
+    // take_up() it is again. What deliver_to() is given is for these alone, or for one of them alone (PullAsk::number).
+    // `done`: it has been queued. Where can_pass_over() is false nothing is done.
+    static bool can_pass_over();
+    void pass_over(const LibraryConnection &connection, const std::string &nspace);
+    void take_up(const LibraryConnection &connection, const std::string &nspace);
+    void deliver_to(const LibraryConnection &connection, std::optional<int> pull, std::vector<OutputText> texts,
+                    std::function<void()> done);
     // `done` comes when libpmix has handled what it has been told so far, answers among it, and had a turn to send it.
     void after_sending(std::function<void()> done);
     // Makes the set known to the library, which tells the clients of this host.

@@ -9,6 +9,8 @@
 
 #include "src/server/pmix_server_ops.h"
 
+#include <limits.h>
+
 static const pmix_peer_t *asker_of(const pmix_setup_caddy_t *caddy) {
     const pmix_server_caddy_t *request = caddy ? caddy->cbdata : NULL;
     return request ? request->peer : NULL;
@@ -29,6 +31,11 @@ int pmixhost_pull_connection(const void *cbdata) {
     return asker->sd < 0 ? PMIXHOST_PULL_CONNECTION_CLOSED : asker->sd;
 }
 
+int pmixhost_pull_number(const void *cbdata) {
+    const pmix_setup_caddy_t *caddy = cbdata;
+    return caddy && caddy->ncodes <= INT_MAX ? (int)caddy->ncodes : -1;
+}
+
 #else
 
 int pmixhost_pull_is_of_a_tool(const void *cbdata) {
@@ -39,6 +46,11 @@ int pmixhost_pull_is_of_a_tool(const void *cbdata) {
 int pmixhost_pull_connection(const void *cbdata) {
     (void)cbdata;
     return PMIXHOST_PULL_CONNECTION_UNKNOWN;
+}
+
+int pmixhost_pull_number(const void *cbdata) {
+    (void)cbdata;
+    return -1;
 }
 
 #endif

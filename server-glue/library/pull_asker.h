@@ -19,6 +19,9 @@ int pmixhost_pull_is_of_a_tool(const void *cbdata);
 enum { PMIXHOST_PULL_CONNECTION_CLOSED = -1, PMIXHOST_PULL_CONNECTION_UNKNOWN = -2 };
 int pmixhost_pull_connection(const void *cbdata);
 
+/* Likewise: the number of that pull in the library's table, for as long as it lasts; below 0: it is not known. */
+int pmixhost_pull_number(const void *cbdata);
+
 #ifdef __cplusplus
 }
 #endif

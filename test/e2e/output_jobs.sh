@@ -118,6 +118,7 @@ follow() {
     tools[$1]=$!
 }
 said() { grep -q "^$2" "$dir/$1.said"; } # NAME TEXT
+said_number() { sed -n "s/^$2 //p" "$dir/$1.said"; } # NAME WORD
 has_said() { until_true "${3:-30}" said "$1" "$2" || { diag "$1 has said: $(tail -n 20 "$dir/$1.said")"; false; }; }
 over() { wait "${tools[$1]}"; } # NAME
 # same DIRECTORY FILES ...: a tool has what all ranks wrote, byte for byte, of FILES one after the other.
@@ -155,6 +156,7 @@ stopped_and_killed() {
     ok "the job with it writes on" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
     ok "srun has all" until_true 30 srun_has 30000000
     on_host "$h1" pkill -KILL -x io_tool
+    pkill -CONT -x nsenter # one stops when what it runs does, and would not see its end
     over tool 2>/dev/null
     most=$(largest_daemon "$h1" "$h2")
     ok "no daemon grew" eval '((before > 1000 && most < before + limit))'

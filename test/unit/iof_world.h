@@ -37,7 +37,8 @@ struct IofWorld : FakeNetwork {
         std::vector<wire::OutputPiece> kept_output(const OutputWish &wish) override {
             asked_for = wish.kept_for;
             Rank first = others.self * per_host;
-            if (kept.empty() || !wish.pulled.has(first, wire::stdout_channel))
+            if (kept.empty() || !wish.pulled.has(first, wire::stdout_channel) ||
+                wish.kept_but.has(first, wire::stdout_channel))
                 return {};
             return {{first, wire::stdout_channel, 0, 0, kept}};
         }

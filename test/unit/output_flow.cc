@@ -74,6 +74,25 @@ void what_was_kept_comes_first_and_once(void **) {
 }
 
 // Nobody has been too slow for it, however little is held back.
+void what_was_kept_comes_of_what_is_added_alone(void **) {
+    IofWorld world(12);
+    constexpr Rank first = 4 * IofWorld::per_host, added = 11 * IofWorld::per_host;
+    for (auto &host : world.hosts)
+        host->kept = "early ";
+    OutputWish wish = all_output();
+    wish.pulled = OutputSelection(wire::stdout_channel, {first});
+    wish.kept = true;
+    world.hosts[0]->output.pull(world.now, wish);
+    world.run();
+    wish.kept_but = wish.pulled;
+    wish.pulled.add(wire::stdout_channel, {added});
+    world.hosts[0]->output.pull(world.now, wish);
+    world.run();
+    assert_string_equal(world.read_at(0, first).c_str(), "early ");
+    assert_string_equal(world.read_at(0, added).c_str(), "early ");
+    assert_string_equal(world.read_at(0, IofWorld::per_host).c_str(), "");
+}
+
 void what_was_kept_is_not_dropped(void **) {
     IofWorld world(2);
     constexpr std::uint64_t cache = 100'000;
@@ -510,6 +529,7 @@ int main() {
         cmocka_unit_test(output_comes_from_every_host),
         cmocka_unit_test(only_what_is_wanted_comes),
         cmocka_unit_test(what_was_kept_comes_first_and_once),
+        cmocka_unit_test(what_was_kept_comes_of_what_is_added_alone),
         cmocka_unit_test(what_was_kept_is_not_dropped),
         cmocka_unit_test(each_channel_is_of_its_own_processes),
         cmocka_unit_test(a_failure_comes_to_who_pulls),

@@ -1,5 +1,6 @@
 // What the tools of one host pull, and what they are given of it: who comes, asks and goes, with a word or without one.
 #include "server-glue/iof/tool_pulls.h"
+#include "server-glue/iof/tool_pace.h"
 
 #include "test/unit/check.h"
 
@@ -14,14 +15,16 @@ namespace {
 
 constexpr std::uint8_t out = wire::stdout_channel, err = wire::stderr_channel;
 constexpr std::uint64_t most_cache = 1u << 20;
+constexpr std::size_t much = ToolPace::much_unsent + 1; // that is not taken
 
 // The tools of a host, their library, and the flow of output to it, as ToolPulls sees them.
 struct Host : ToolPullsPort {
     struct Tool {
         std::uint64_t number;
-        AskingConnection connection;
+        LibraryConnection connection;
         bool may;
         bool known = true; // which connection it asks on
+        std::size_t unsent = 0;
     };
     TimePoint now{std::chrono::hours(1)};
     std::list<Tool> present, past;
@@ -35,6 +38,11 @@ struct Host : ToolPullsPort {
     bool is_undated = false;
     std::vector<ToolOutput> given;
     std::uint32_t cost_given = 0, cost_left = 0;
+    bool can = true;
+    std::vector<LibraryConnection> passed_over;
+    std::vector<ToolOutput> words; // the last that one alone was given,
+    LibraryConnection to;          // which one,
+    std::optional<int> to_pull;    // and which of its pulls
     struct Failure {
         std::vector<Rank> ranks;
         std::uint8_t channels;
@@ -53,7 +61,7 @@ struct Host : ToolPullsPort {
         count.may = std::all_of(present.begin(), present.end(), [](const Tool &tool) { return tool.may; });
         return count;
     }
-    bool is_here(const AskingConnection &connection) override {
+    bool is_here(const LibraryConnection &connection) override {
         return std::any_of(present.begin(), present.end(),
                            [&](const Tool &tool) { return tool.connection == connection; });
     }
@@ -63,8 +71,33 @@ struct Host : ToolPullsPort {
         replays += wish.kept;
         wanted = wish;
     }
-    std::vector<wire::OutputPiece> forwarded_before(const OutputWish &) override { return before; }
+    std::vector<wire::OutputPiece> forwarded_before(const OutputWish &wish) override {
+        auto pieces = before;
+        std::erase_if(pieces, [&](const auto &piece) { return wish.kept_but.has(piece.rank, piece.channel); });
+        return pieces;
+    }
     bool may_be_undated(Duration) override { return is_undated; }
+    std::size_t most_unsent() override {
+        std::size_t most = 0;
+        for (const auto &tool : present)
+            most = std::max(most, tool.unsent);
+        return most;
+    }
+    std::size_t unsent(const LibraryConnection &connection) override {
+        for (const auto &tool : present) {
+            if (tool.connection == connection)
+                return tool.unsent;
+        }
+        return 0;
+    }
+    bool can_pass_over() const override { return can; }
+    void pass_over(const LibraryConnection &connection) override { passed_over.push_back(connection); }
+    void take_up(const LibraryConnection &connection) override { std::erase(passed_over, connection); }
+    void give_one(const LibraryConnection &connection, std::optional<int> pull, std::vector<ToolOutput> some) override {
+        to = connection;
+        to_pull = pull;
+        words = std::move(some);
+    }
     void give_tools(ToolOutput output, std::uint32_t cost) override {
         given.push_back(std::move(output));
         cost_given += cost;
@@ -122,6 +155,13 @@ struct Host : ToolPullsPort {
         pulls.end_pull(over);
     }
     void delivers(wire::OutputPiece piece) { pulls.deliver(now, {{std::move(piece), 10}}); }
+    // Of what any of them writes, for one that must have it.
+    bool kept_is_gone() {
+        const bool gone = !gate->note_pull(out | err, true);
+        if (!gone)
+            gate->note_read();
+        return gone;
+    }
     bool wants(Rank rank, std::uint8_t channel) const { return wanted.pulled.has(rank, channel); }
 };
 
@@ -133,21 +173,23 @@ void what_was_written_before_comes_to_the_first_alone(void **) {
     PullAsk since = Host::ask(first, out);
     since.since = std::chrono::seconds(60);
     host.pulls.pull(host.now, since);
-    assert_true(host.replays == 1 && host.wanted.kept_for == std::chrono::seconds(60) && host.gate->kept_is_gone);
-    host.pull(second, out | err);
-    assert_int_equal(host.replays, 1);
-    assert_true(host.wants(3, err));
+    assert_true(host.replays == 1 && host.wanted.kept_for == std::chrono::seconds(60) && host.kept_is_gone());
+    assert_true(host.wanted.kept_but.none());
+    host.pull(second, out | err); // but of what the first one does not pull
+    assert_int_equal(host.replays, 2);
+    assert_true(host.wants(3, err) && host.wanted.kept_but.has(3, out) && !host.wanted.kept_but.has(3, err));
     host.end(second);
-    assert_int_equal(host.replays, 1); // nor is it wanted again when less is
+    assert_int_equal(host.replays, 2);                                   // nor is it wanted again when less is
+    assert_false(host.gate->note_pull(OutputSelection(err, {3}), true)); // it may be under way still
     assert_true(host.wants(3, out) && !host.wants(3, err));
     host.end(first);
-    assert_true(!host.pulls.any() && host.wanted.pulled.none() && host.ended == 1 && !host.gate->kept_is_gone);
+    assert_true(!host.pulls.any() && host.wanted.pulled.none() && !host.kept_is_gone());
     host.pull(second, out);
-    assert_int_equal(host.replays, 2);
+    assert_int_equal(host.replays, 3);
     host.end(second);
     since.since = std::chrono::seconds(0);
     host.pulls.pull(host.now, since);
-    assert_int_equal(host.replays, 2);
+    assert_int_equal(host.replays, 3);
 }
 
 // Whoever has the number of its connection next is not taken for it.
@@ -159,7 +201,7 @@ void a_tool_that_goes_without_a_word_pulls_no_longer(void **) {
     host.goes(reader);
     assert_true(host.pulls.any());
     host.passes();
-    assert_true(!host.pulls.any() && host.wanted.pulled.none() && host.ended == 1 && !host.gate->kept_is_gone);
+    assert_true(!host.pulls.any() && host.wanted.pulled.none() && host.ended == 1 && !host.kept_is_gone());
     host.pull(host.comes(), out);
     assert_int_equal(host.replays, 2);
 
@@ -170,16 +212,16 @@ void a_tool_that_goes_without_a_word_pulls_no_longer(void **) {
     hurried.pull(killed, out);
     hurried.goes(killed);
     hurried.comes();
-    assert_false(hurried.pulls.any() || hurried.gate->kept_is_gone);
+    assert_false(hurried.pulls.any() || hurried.kept_is_gone());
 
     // And one that had gone before its pull was heard of never pulled.
     auto *late = hurried.comes();
     PullAsk ask = Host::ask(late, out);
     hurried.goes(late);
-    hurried.gate->kept_is_gone = true; // as the upcall left it
+    hurried.gate->note_pull(out, false); // as the upcall left it
     const int wishes = hurried.wishes;
     hurried.pulls.pull(hurried.now, ask);
-    assert_false(hurried.pulls.any() || hurried.gate->kept_is_gone || hurried.wishes != wishes);
+    assert_false(hurried.pulls.any() || hurried.kept_is_gone() || hurried.wishes != wishes);
 }
 
 void what_the_others_pull_goes_on_and_no_more(void **) {
@@ -194,9 +236,9 @@ void what_the_others_pull_goes_on_and_no_more(void **) {
     const int wishes = host.wishes;
     host.goes(all);
     host.passes();
-    assert_true(host.wishes == wishes + 1 && host.replays == 1 && host.ended == 0);
+    assert_true(host.wishes == wishes + 1 && !host.wanted.kept);
     assert_true(host.wants(1, out) && host.wants(3, out) && !host.wants(2, out) && !host.wants(1, err));
-    assert_true(host.wanted.cache == ToolPulls::least_cache && host.gate->kept_is_gone);
+    assert_true(host.wanted.cache == ToolPulls::least_cache && host.kept_is_gone());
     host.end(all); // its word was under way
     assert_true(host.wants(1, out));
     host.end(some);
@@ -216,7 +258,7 @@ void of_unknown_connections_pulls_end_when_all_tools_came_later(void **) {
     host.goes(stays);
     host.passes();
     assert_false(host.pulls.any());
-    assert_true(host.ended == 1 && !host.gate->kept_is_gone);
+    assert_true(host.ended == 1 && !host.kept_is_gone());
     host.end(reader); // nothing is there to end
     assert_int_equal(host.ended, 1);
     auto *last = &host.present.back();
@@ -242,9 +284,9 @@ void one_without_the_right_ends_what_the_others_pull(void **) {
     assert_true(host.failures[0].ranks == std::vector<Rank>({0, 2}) && host.failures[0].channels == out);
     assert_string_equal(host.failures[0].nspace.c_str(), "job");
     // The library had granted it by then: whoever asked hears that nothing comes.
-    host.gate->kept_is_gone = true;
+    host.gate->note_pull(err, false);
     host.pulls.pull(host.now, under_way);
-    assert_true(!host.pulls.any() && !host.gate->kept_is_gone);
+    assert_true(!host.pulls.any() && !host.kept_is_gone());
     assert_int_equal(host.failures.size(), 2);
     assert_true(host.failures[1].ranks.empty() && host.failures[1].channels == err);
     host.goes(other);
@@ -275,7 +317,6 @@ void what_is_taken_over_is_given_back_when_its_tool_leaves(void **) {
     host.passes();
     assert_true(host.wanted.taken_over.none() && host.wants(1, err));
     assert_true(host.pulls.next_time() == host.now + ToolPulls::tools_look);
-    assert_int_equal(host.replays, 1);
 }
 
 // It may be any that has gone; but not one that had gone before.
@@ -374,6 +415,38 @@ void ends_and_failures_are_told_once(void **) {
     assert_true(host.failures[1].ranks == std::vector<Rank>({0, 2}) && host.failures[2].channels == err);
 }
 
+// The one that comes later, alone; and of what it had not pulled before.
+void who_pulls_what_has_ended_hears_so(void **) {
+    Host host;
+    auto *first = host.comes(), *second = host.comes();
+    host.pull(first, out, {0, 1});
+    host.delivers({0, out, 1, 0, {}});
+    host.delivers({1, out, 0, 0, "goes on"});
+    host.pull(second, out, {1, 2});
+    assert_true(host.words.empty());
+    PullAsk ask = Host::ask(second, out, {0});
+    ask.number = 7;
+    host.pulls.pull(host.now, ask);
+    assert_int_equal(host.words.size(), 1);
+    assert_true(host.to == second->connection && host.to_pull == 7);
+    host.delivers({0, out, 1, 0, {}}); // as its own host says it to who asks again
+    assert_int_equal(host.given.size(), 2);
+    assert_true(host.words[0].rank == 0 && host.words[0].channel == out && host.words[0].end);
+    assert_true(host.words[0].bytes.empty() && host.words[0].missing == 0);
+    // With what else it hears when it takes something again.
+    second->unsent = much;
+    host.pulls.most_unsent(host.now);
+    host.now += SlowReaders::patience;
+    host.pulls.most_unsent(host.now);
+    host.words.clear();
+    host.pull(second, out, {0});
+    assert_true(host.words.empty());
+    second->unsent = 0;
+    host.passes();
+    host.passes();
+    assert_true(host.words.size() == 1 && host.words[0].rank == 0 && host.words[0].end);
+}
+
 // Which brings them in another way than the flow, and once as well.
 void what_is_forwarded_comes_before_the_flow(void **) {
     Host host;
@@ -396,10 +469,22 @@ void who_asks_for_a_time_hears_that_there_is_none(void **) {
     PullAsk ask = Host::ask(host.comes(), out | err, {2});
     ask.since = std::chrono::seconds(5);
     host.pulls.pull(host.now, ask);
-    assert_int_equal(host.given.size(), 1);
-    assert_true(host.given[0].undated && host.given[0].rank == 2 && host.given[0].channel == (out | err));
-    host.pull(host.comes(), out);
-    assert_int_equal(host.given.size(), 1);
+    assert_int_equal(host.words.size(), 1);
+    assert_true(host.words[0].undated && host.words[0].rank == 2 && host.words[0].channel == (out | err));
+    ask = Host::ask(host.comes(), out, {1});
+    host.pulls.pull(host.now, ask);
+    assert_true(host.to != ask.connection); // it has not asked for one
+    ask.since = std::chrono::seconds(5);
+    host.pulls.pull(host.now, ask);
+    assert_true(host.to == ask.connection && host.words[0].rank == 1 && host.words[0].channel == out);
+    assert_true(host.given.empty());
+    Host bare;
+    bare.can = false;
+    bare.is_undated = true;
+    ask = Host::ask(bare.comes(), out);
+    ask.since = std::chrono::seconds(5);
+    bare.pulls.pull(bare.now, ask);
+    assert_true(bare.given.size() == 1 && bare.given[0].undated);
 }
 
 void a_job_that_cannot_be_read_has_children_all_the_same(void **) {
@@ -416,19 +501,142 @@ void a_job_that_cannot_be_read_has_children_all_the_same(void **) {
     assert_int_equal(host.gate->of_children, PMIX_SUCCESS);
 }
 
+void who_takes_nothing_is_passed_over_and_hears_what_it_missed(void **) {
+    Host host;
+    auto *halted = host.comes(), *reader = host.comes();
+    host.comes()->unsent = much; // it pulls nothing, and nobody waits for it
+    host.pull(halted, out);
+    host.pull(reader, out | err);
+    assert_int_equal(host.pulls.most_unsent(host.now), 0);
+    halted->unsent = much;
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    host.delivers({0, out, 0, 0, "for both"});
+    host.now += SlowReaders::patience;
+    assert_int_equal(host.pulls.most_unsent(host.now), 0);
+    assert_true(host.passed_over == std::vector({halted->connection}));
+    host.delivers({0, out, 0, 2, "four"});
+    host.delivers({1, out, 1, 0, {}});
+    host.delivers({1, err, 0, 0, "not its"});
+    host.pull(halted, err, {2}); // the library has a pull more, to be passed over as well
+    assert_int_equal(host.passed_over.size(), 2);
+    host.passed_over.pop_back();
+    host.passes();
+    assert_int_equal(host.passed_over.size(), 1);
+    halted->unsent = 0;
+    host.passes();
+    assert_true(host.passed_over.empty());
+    assert_int_equal(host.words.size(), 2);
+    assert_true(host.words[0].rank == 0 && host.words[0].missing == 6 && !host.words[0].end);
+    assert_true(host.words[1].rank == 1 && host.words[1].missing == 0 && host.words[1].end);
+    host.delivers({0, out, 0, 0, "for both"});
+    assert_int_equal(host.given.back().missing, 0);
+}
+
+void who_has_taken_over_what_nobody_else_has_is_waited_for(void **) {
+    Host host;
+    auto *taker = host.comes(), *reader = host.comes();
+    host.take_over(taker, out);
+    host.pull(reader, out);
+    taker->unsent = much;
+    host.pulls.most_unsent(host.now);
+    host.now += SlowReaders::patience;
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    assert_true(host.passed_over.empty());
+    // Nor is one passed over any more that takes something over.
+    reader->unsent = much;
+    taker->unsent = 0;
+    host.pulls.most_unsent(host.now);
+    host.now += SlowReaders::patience;
+    host.pulls.most_unsent(host.now);
+    assert_int_equal(host.passed_over.size(), 1);
+    host.take_over(reader, err);
+    assert_true(host.passed_over.empty());
+
+    // Nor is there anything to be done where it is not known whose a pull is, or how it could be left out.
+    Host bare;
+    bare.can = false;
+    auto *slow = bare.comes(), *other = bare.comes();
+    bare.pull(slow, out);
+    bare.pull(other, out);
+    slow->unsent = much;
+    bare.pulls.most_unsent(bare.now);
+    bare.now += SlowReaders::patience;
+    assert_int_equal(bare.pulls.most_unsent(bare.now), much);
+    auto *unknown = bare.comes(true, false);
+    bare.pull(unknown, out);
+    bare.comes()->unsent = SIZE_MAX;
+    assert_int_equal(bare.pulls.most_unsent(bare.now), SIZE_MAX);
+}
+
+void pulls_that_end_leave_nobody_passed_over(void **) {
+    Host host;
+    auto *halted = host.comes(), *reader = host.comes();
+    host.pull(halted, out);
+    host.pull(reader, out);
+    halted->unsent = much;
+    host.pulls.most_unsent(host.now);
+    host.now += SlowReaders::patience;
+    host.pulls.most_unsent(host.now);
+    host.delivers({0, out, 0, 0, "missed"});
+    host.end(reader); // there is nobody any more for whose sake it was
+    while (!host.passed_over.empty() && host.now < TimePoint(std::chrono::hours(2)))
+        host.passes();
+    assert_true(host.passed_over.empty() && host.words.size() == 1 && host.words[0].missing == 6);
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    host.pull(reader, out);
+    host.now += SlowReaders::patience;
+    host.pulls.most_unsent(host.now);
+    assert_int_equal(host.passed_over.size(), 1);
+    host.comes(false); // the rules end all pulls, and the library keeps them
+    host.goes(&host.present.back());
+    host.words.clear();
+    host.pull(reader, out);
+    host.pulls.most_unsent(host.now); // it is given what the other one pulls, and would be for ever
+    assert_int_equal(host.passed_over.size(), 1);
+    halted->unsent = 0;
+    host.pull(halted, out);
+    assert_true(host.passed_over.empty() && host.words.empty());
+}
+
+// The library would keep it, and give it to whoever pulls next.
+void what_nobody_takes_is_not_given(void **) {
+    Host host;
+    auto *halted = host.comes(), *reader = host.comes();
+    host.pull(halted, out);
+    host.pull(reader, err);
+    halted->unsent = much;
+    host.pulls.most_unsent(host.now);
+    host.now += SlowReaders::patience;
+    host.pulls.most_unsent(host.now);
+    host.delivers({0, out, 0, 0, "missed"});
+    assert_true(host.given.empty() && host.cost_left == 10 && host.pulls.owes_words());
+    host.delivers({0, err, 0, 0, "read"});
+    assert_int_equal(host.given.size(), 1);
+    // Nor does it wait for one that has gone.
+    const int ended = host.ended;
+    host.goes(reader);
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    assert_true(host.passed_over.empty() && host.words.size() == 1 && host.words[0].missing == 6);
+    host.passes();
+    assert_int_equal(host.ended, ended + 1); // what has been given for it meanwhile the library may have kept
+    assert_true(host.pulls.owes_words());
+    host.pulls.words_given();
+    assert_false(host.pulls.owes_words());
+}
+
 void a_connection_is_not_the_next_one_of_its_number(void **) {
     int pair[2], next[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    const auto connection = AskingConnection::of(pair[0]);
-    assert_true(connection.is_here() && connection == AskingConnection::of(pair[0]));
+    const auto connection = LibraryConnection::of(pair[0]);
+    assert_true(connection.is_here() && connection == LibraryConnection::of(pair[0]));
     close(pair[0]);
     assert_false(connection.is_here());
-    assert_false(AskingConnection::of(pair[0]).is_here());
+    assert_false(LibraryConnection::of(pair[0]).is_here());
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, next), 0);
     assert_int_equal(dup2(next[1], pair[0]), pair[0]);
     assert_false(connection.is_here());
-    assert_true(AskingConnection::of(pair[0]).is_here());
-    assert_false(AskingConnection::of(-1).is_here());
+    assert_true(LibraryConnection::of(pair[0]).is_here());
+    assert_false(LibraryConnection::of(-1).is_here());
     for (int fd : {pair[1], next[0], next[1]}) {
         if (fd != pair[0])
             close(fd);
@@ -451,9 +659,14 @@ int main() {
         cmocka_unit_test(pieces_are_as_large_as_the_most_impatient_wants),
         cmocka_unit_test(what_is_missing_is_told_with_the_next_piece),
         cmocka_unit_test(ends_and_failures_are_told_once),
+        cmocka_unit_test(who_pulls_what_has_ended_hears_so),
         cmocka_unit_test(what_is_forwarded_comes_before_the_flow),
         cmocka_unit_test(who_asks_for_a_time_hears_that_there_is_none),
         cmocka_unit_test(a_job_that_cannot_be_read_has_children_all_the_same),
+        cmocka_unit_test(who_takes_nothing_is_passed_over_and_hears_what_it_missed),
+        cmocka_unit_test(who_has_taken_over_what_nobody_else_has_is_waited_for),
+        cmocka_unit_test(pulls_that_end_leave_nobody_passed_over),
+        cmocka_unit_test(what_nobody_takes_is_not_given),
         cmocka_unit_test(a_connection_is_not_the_next_one_of_its_number),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -10,7 +10,8 @@
  *                               directory=PATH, only (with the last two: nowhere else), local
  *        print RANKS CHANNELS   likewise, and libpmix writes what comes to where it belongs; "print: STATUS"
  *        ends N                 waits until N streams have ended: "ended N"
- *        bytes N                waits until that many bytes have come
+ *        bytes N                waits until that many bytes have come: "got N"
+ *        missed N               waits until that many bytes have come or are said to be missing: "missed BYTES"
  *        pieces                 how many there were since the last time: "pieces N"
  *        drop                   the last pull is over: "drop: STATUS"; "drop_waiting" is the same without a callback
  *        push RANKS TEXT        to their standard input, with a newline: "push: STATUS"
@@ -41,7 +42,7 @@ enum { most_ranks = 1024 };
 
 static struct {
     sem_t news;
-    unsigned long long bytes;
+    unsigned long long bytes, missing; /* the second one: as pmixhost says it, in an attribute of its own */
     unsigned ends, pieces;
     char directory[1024];
     const char *stopped_until;
@@ -74,9 +75,12 @@ static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source
         __atomic_add_fetch(&heard.pieces, 1, __ATOMIC_SEQ_CST);
         __atomic_add_fetch(&heard.bytes, payload->size, __ATOMIC_SEQ_CST);
     }
-    for (size_t i = 0; i < ninfo; i++)
+    for (size_t i = 0; i < ninfo; i++) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_IOF_COMPLETE))
             __atomic_add_fetch(&heard.ends, 1, __ATOMIC_SEQ_CST);
+        if (PMIX_CHECK_KEY(&info[i], "pmixhost.iof.missing") && info[i].value.type == PMIX_UINT64)
+            __atomic_add_fetch(&heard.missing, info[i].value.data.uint64, __ATOMIC_SEQ_CST);
+    }
     sem_post(&heard.news);
 }
 
@@ -377,6 +381,12 @@ int main(int argc, char **argv) {
             while (__atomic_load_n(&heard.bytes, __ATOMIC_SEQ_CST) < wanted)
                 await(&heard.news, "bytes");
             say("got %llu", wanted);
+        } else if (!strcmp(what, "missed") && word[1]) {
+            unsigned long long wanted = strtoull(*++word, NULL, 10);
+            while (__atomic_load_n(&heard.bytes, __ATOMIC_SEQ_CST) + __atomic_load_n(&heard.missing, __ATOMIC_SEQ_CST) <
+                   wanted)
+                await(&heard.news, "bytes, or word of what is missing");
+            say("missed %llu", heard.missing);
         } else if (!strcmp(what, "pieces")) {
             say("pieces %u", __atomic_exchange_n(&heard.pieces, 0, __ATOMIC_SEQ_CST));
         } else if (!strcmp(what, "drop")) {

@@ -383,6 +383,34 @@ over tool
 end
 is "the job with such a tool ends as ever" "$code" 0
 
+# One that does not read, beside others that do: they have all, it hears what it has missed, and has what comes then.
+configure "${capture[@]}" 'cache = "64MiB"'
+start beside -N4 -n4 "$task" there await=go much=3000000 await=more lines=more await=end </dev/null
+running 4
+follow halted "$h1" stop "$dir/on" pull halted all out hold "$dir/leave" missed 12000000 make "$dir/more" ends 4
+ok "a tool does not read" has_said halted held
+follow copy "$h1" pull copy all out bytes 12000000 hold "$dir/leave" ends 4
+follow part "$h1" pull part 1,3 out bytes 6000000 hold "$dir/leave" ends 2
+ok "two others are here" eval 'has_said copy pull && has_said part pull'
+make_file go
+ok "one beside it has all" has_said copy 'got 12000000'
+ok "and one that wants less" has_said part 'got 6000000'
+make_file on
+make_file leave
+ok "it hears that it has missed the most" eval 'has_said halted missed && (($(said_number halted missed) > 8000000))'
+ok "what came is what was written" until_true 30 \
+    eval '(($(size_of "$dir/out") > 12000000 && $(size_of "$dir"/copy/*.out) == $(size_of "$dir/out")))'
+make_file end
+for name in halted copy part; do
+    over "$name"
+    ok "$name has the ends" said "$name" ended
+done
+is "and what was written since" "$(tail -n 50 "$dir/halted/2.out" | sum)" "$(for ((i = 0; i < 50; i++)); do echo "more 2 $i"; done | sum)"
+is "as the others" "$(tail -n 50 "$dir/part/3.out" | sum)" "$(for ((i = 0; i < 50; i++)); do echo "more 3 $i"; done | sum)"
+end
+is "that job ends as ever, too" "$code" 0
+configure "${capture[@]}"
+
 stopped_and_killed 16384
 
 # a tool that never reads again

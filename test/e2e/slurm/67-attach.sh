@@ -53,8 +53,15 @@ wait "$reads" 2>/dev/null
 at_host "$pmixhost" output --since 5m -r 1 --stdout "$job" >"$test_dir/reader.after" 2>&1 9>&- &
 reads=$!
 ok "and to who comes after one that was killed" until_true 20 said reader.after 'early 1'
+at_host "$pmixhost" output --since 5m -r 0 --stdout "$job" >"$test_dir/reader.beside" 2>&1 9>&- &
+beside=$!
+ok "what another one does not follow was kept for who does" until_true 20 said reader.beside 'early 0'
+like "what one of them follows is not to be had again" "$(at_host "$pmixhost" output --since 5m "$job" 2>&1)" \
+    'somebody else follows it at the same host'
 on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
 wait "$reads"
+wait "$beside"
+is "and once" "$(grep -c 'early 1' "$test_dir/reader.after") $(grep -c 'early 0' "$test_dir/reader.beside")" "1 1"
 on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost events"
 wait "$bystander"
 # In the background, the terminal is not the command's to change: it would be stopped.
@@ -81,7 +88,7 @@ on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
 wait "$reads"
 at_host "$pmixhost" output --since 0 "$job" >"$test_dir/since" 2>&1 9>&- &
 reads=$!
-until_true 20 pulls 8
+until_true 20 pulls 9
 touch "$test_dir/go_on"
 ok "--since 0: what comes is there" until_true 20 eval '(($(grep -c more "$test_dir/since") == 4))'
 is "--since 0: and nothing of before" "$(sort "$test_dir/since" | tr '\n' ' ')" "more 0 more 1 more 2 more 3 "
@@ -97,7 +104,7 @@ labelled=$!
 ok "it shows what was written before" until_true 20 said labelled 'early 3'
 at_host "$pmixhost" output -l -r 1,3 --stdout "$job" >"$test_dir/some" 2>&1 9>&- &
 some=$!
-until_true 20 pulls 10
+until_true 20 pulls 11
 touch "$test_dir/go"
 wait "$labelled"
 is "pmixhost output ends with the job" "$?" 0
@@ -193,6 +200,25 @@ touch "$test_dir/go_later"
 wait "$later"
 is "and ends with the job" "$?" 0
 is "for so long" "$(at_host "$pmixhost" output --wait 1 999999 >/dev/null 2>&1; echo $?)" 1
+# It may be typed to as well, on a terminal: what was typed before is the job's when it has begun.
+until_true 30 none_clears_up
+exec 9<>"$test_dir/typed" # else the step's input ends at once
+cat >"$test_dir/typed_to.sh" <<EOF
+#!/bin/sh
+srun $mpi sh -c 'echo begun; read -r one; read -r other; echo "has \$one, \$other"' <$test_dir/typed
+EOF
+job=$(cd "$test_dir" && as_user pmixuser1 sbatch --parsable --hold -N1 -n1 -o "$test_dir/typed_to.out" "$test_dir/typed_to.sh" 2>&1)
+attach --wait 50
+printf 'typed early\n' >&8
+ok "attach waits for a job that has not begun" until_true 20 said screen 'typed early'
+like "which has not" "$(as_user root squeue -h -j "$job" -o %T)" PENDING
+as_user root scontrol release "$job"
+ok "and shows it when it has" until_true 50 said screen begun ||
+    diag "$(cat "$test_dir/screen" "$test_dir/typed_to.out") $(as_user root squeue)"
+printf 'typed late\n' >&8
+ok "what was typed before and after is the job's" until_true 20 said screen 'has typed early, typed late'
+detached "and attach ends with it"
+exec 9>&-
 
 # What is not all is no whole to whoever reads it.
 configure_logged '[io]' 'capture = "on"' 'kept = 2000'

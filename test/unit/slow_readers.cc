@@ -1,0 +1,126 @@
+// Whom of several readers the others do not wait for, from when on, and when it is given something again.
+#include "server-glue/iof/slow_readers.h"
+
+#include "server-glue/iof/tool_pace.h"
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t much = ToolPace::much_unsent + 1, little = ToolPace::much_unsent;
+const LibraryConnection a{7, 1}, b{8, 2};
+
+struct World {
+    TimePoint now{1h};
+    SlowReaders readers;
+    SlowReaders::Look look(std::size_t of_a, std::size_t of_b, bool may = true) {
+        return readers.look(now, {{a, of_a, may}, {b, of_b, may}});
+    }
+};
+
+void nobody_waits_longer_than_a_moment(void **) {
+    World world;
+    assert_int_equal(world.look(little, little).most_unsent, little);
+    assert_int_equal(world.look(SIZE_MAX, 0).most_unsent, SIZE_MAX);
+    world.now += SlowReaders::patience - 1ms;
+    assert_int_equal(world.look(SIZE_MAX, 0).most_unsent, SIZE_MAX);
+    world.look(0, 0); // it has taken something
+    world.now += 1ms;
+    assert_true(world.look(much, 0).passed_over.empty());
+    world.now += SlowReaders::patience;
+    auto look = world.look(much, 5);
+    assert_true(look.passed_over == std::vector({a}) && look.most_unsent == 5);
+    assert_true(world.readers.passes_over(a) && !world.readers.passes_over(b));
+    assert_true(world.readers.next_time() == world.now + SlowReaders::first_look);
+    look = world.look(little, 5);
+    assert_true(look.back == std::vector({a}) && look.most_unsent == little && !world.readers.passes_over(a));
+    assert_true(world.readers.next_time() == TimePoint::max());
+    // Known as slow, it is waited for less, for some time.
+    world.look(much, 5);
+    world.now += SlowReaders::patience_again;
+    assert_true(world.look(much, 5).passed_over == std::vector({a}));
+    world.look(0, 5);
+    world.now += SlowReaders::forgotten;
+    world.look(much, 5);
+    world.now += SlowReaders::patience_again;
+    assert_true(world.look(much, 5).passed_over.empty());
+}
+
+void it_is_looked_at_ever_more_rarely(void **) {
+    World world;
+    world.look(much, 0);
+    world.now += SlowReaders::patience;
+    world.look(much, 0);
+    int looks = 0;
+    for (auto end = world.now + 1min; world.now < end; ++looks) {
+        world.look(much, 0); // between them, as others take something
+        world.now = world.readers.next_time();
+        world.look(much, 0);
+        assert_true(world.readers.next_time() > world.now);
+    }
+    assert_in_range(looks, 60, 70);
+}
+
+void where_all_are_slow_all_are_waited_for(void **) {
+    World world;
+    world.look(much, much);
+    world.now += 1h;
+    auto look = world.look(much, much);
+    assert_true(look.passed_over.empty() && look.most_unsent == much);
+    world.look(much, 0);
+    assert_true(world.readers.passes_over(a));
+    // It stays so while the other one is slow for a moment.
+    assert_true(world.look(much, much).back.empty());
+    // The other one goes.
+    look = world.readers.look(world.now, {{a, much}});
+    assert_true(look.back == std::vector({a}) && look.most_unsent == much);
+    // And itself.
+    world.look(much, 0);
+    world.now += SlowReaders::patience_again;
+    world.look(much, 0);
+    assert_true(world.readers.passes_over(a));
+    world.readers.look(world.now, {{b, 0}});
+    assert_false(world.readers.passes_over(a));
+    assert_true(world.readers.next_time() == TimePoint::max());
+}
+
+void not_everybody_may_be(void **) {
+    World world;
+    world.look(much, 0, false);
+    world.now += 1h;
+    assert_int_equal(world.look(much, 0, false).most_unsent, much);
+    world.look(much, 0);
+    assert_true(world.readers.passes_over(a));
+    assert_true(world.look(much, 0, false).back == std::vector({a})); // it may no longer
+}
+
+// Who pulls no more is no reason to wait, nor to pass over another one.
+void who_has_left_takes_no_part(void **) {
+    World world;
+    auto look = [&](std::size_t of_a, std::size_t of_left) {
+        return world.readers.look(world.now, {{a, of_a, true, false}, {b, of_left, true, true}});
+    };
+    look(much, 0);
+    world.now += SlowReaders::patience;
+    assert_true(look(much, 0).passed_over.empty());
+    look(0, much);
+    world.now += SlowReaders::patience;
+    assert_true(look(0, much).passed_over == std::vector({b}));
+    assert_true(look(much, much).back.empty());
+    assert_true(look(0, 0).back == std::vector({b}));
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_waits_longer_than_a_moment),
+        cmocka_unit_test(it_is_looked_at_ever_more_rarely),
+        cmocka_unit_test(where_all_are_slow_all_are_waited_for),
+        cmocka_unit_test(not_everybody_may_be),
+        cmocka_unit_test(who_has_left_takes_no_part),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
