@@ -8,8 +8,8 @@
 
 namespace pmixhost {
 
-// What the calling thread has taken: how often, how many bytes in all, and at most at once. `fails_at`: the allocation, counted from 0,
-// that fails; negative: none does. `failed`: it has failed.
+// What the calling thread has taken: how often, how many bytes in all, and at most at once. `fails_at`: the
+// allocation, counted from 0, that fails; negative: none does. `failed`: it has failed.
 inline thread_local std::size_t allocations = 0, taken_bytes = 0, largest_taken = 0;
 inline thread_local long fails_at = -1;
 inline thread_local bool failed = false;
