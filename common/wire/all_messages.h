@@ -29,11 +29,11 @@ using AllMessages =
                SignalRanks, SignalReply, PublishRequest, LookupRequest, UnpublishRequest, DataReply, ToolEnded,
                ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone, SpawnRequest, SpawnReply,
                StepOver, EndChild, SpawnCancel, LeaveAllocation, ChildEnds, ChildEndsTaken, EventNotice, HostReport,
-               NormalExits, CrossJobEvent, SubscribeEvents, JobEvent, TableRequest, TableReply, JobTableRequest,
-               JobTableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply,
-               ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskHelloFor, DeskHelloAsked,
-               DeskGreeting, RelayOpen, RelayOpenFrom, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces,
-               OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput,
+               NormalExits, BadEnds, CrossJobEvent, SubscribeEvents, JobEvent, TableRequest, TableReply,
+               JobTableRequest, JobTableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest,
+               ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskHelloFor,
+               DeskHelloAsked, DeskGreeting, RelayOpen, RelayOpenFrom, RelayBytes, RelayTaken, RelayEnd, OutputDemand,
+               OutputPieces, OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput,
                ForwardedInputTaken, RanksStopped, JobEndRequest, JobEndReply>;
 
 } // namespace pmixhost::wire

@@ -3,10 +3,12 @@
 
 #include "common/wire/codec.h"
 #include "common/wire/names.h"
+#include "common/wire/rank_set.h"
 
 namespace pmixhost::wire {
 
-// All kinds of notice begin with the same three fields, by which they find their way.
+// What is passed on along the tree begins with the same three fields, by which it finds its way; but for BadEnds, which
+// is known by its ranks.
 struct EventNotice {
     static constexpr std::uint8_t type = 56;
     static constexpr const char *name = "EventNotice";
@@ -49,26 +51,51 @@ struct EndedProcess {
         field(&EndedProcess::ends_job, "ends_job", "1: the job is ended for it");
     }
 };
+// What a daemon tells its services of a host: it is lost, or processes of it have ended badly. Between daemons it is
+// the loss alone; the ends of a moment, of whatever hosts, are BadEnds there.
 struct HostReport {
     static constexpr std::uint8_t type = 57;
     static constexpr const char *name = "HostReport";
-    static constexpr const char *text = "processes of a host have ended badly, or it is lost; passed on along the tree";
+    static constexpr const char *text = "a host is lost; passed on along the tree";
     std::uint32_t origin = 0;
     std::uint64_t sequence = 0;
     std::vector<std::uint32_t> hosts;
     std::uint32_t host = 0;
-    std::uint8_t lost = 0;
     std::uint64_t time = 0;
-    std::vector<EndedProcess> processes;
+    std::uint8_t lost = 0;               // not in the message
+    std::vector<EndedProcess> processes; // likewise
     static constexpr void fields(auto &&field) {
         field(&HostReport::origin, "origin", "as in EventNotice");
         field(&HostReport::sequence, "sequence", "as in EventNotice");
         field(&HostReport::hosts, "hosts", "as in EventNotice");
-        field(&HostReport::host, "host", "of which host it tells");
-        field(&HostReport::lost, "lost", "1: that host is lost");
+        field(&HostReport::host, "host", "which host is lost");
         field(&HostReport::time, "time", "when it was seen, in seconds of the epoch");
-        field(&HostReport::processes, "processes", "of that host, which have ended badly");
     }
+};
+struct EndedRanks {
+    static constexpr const char *name = "EndedRanks";
+    RankSet ranks;
+    std::int32_t code = 0;
+    std::int32_t term_status = 0;
+    std::int32_t exit_code = -1;
+    std::uint8_t ends_job = 0;
+    std::uint64_t time = 0;
+    static constexpr void fields(auto &&field) {
+        field(&EndedRanks::ranks, "ranks", "which have ended so");
+        field(&EndedRanks::code, "code", "as in EndedProcess");
+        field(&EndedRanks::term_status, "term_status", "as in EndedProcess");
+        field(&EndedRanks::exit_code, "exit_code", "as in EndedProcess");
+        field(&EndedRanks::ends_job, "ends_job", "as in EndedProcess");
+        field(&EndedRanks::time, "time", "when it was seen, in seconds of the epoch");
+    }
+};
+struct BadEnds {
+    static constexpr std::uint8_t type = 59;
+    static constexpr const char *name = "BadEnds";
+    static constexpr const char *text =
+        "processes have ended badly; passed on along the tree, with others that came meanwhile";
+    std::vector<EndedRanks> ends;
+    static constexpr void fields(auto &&field) { field(&BadEnds::ends, "ends", "of whatever hosts"); }
 };
 struct NormalExits {
     static constexpr std::uint8_t type = 58;

@@ -19,24 +19,52 @@ std::size_t most_runs(std::uint64_t first, std::uint64_t last) {
     return static_cast<std::size_t>((1 + (last - first) / bits_of_word + 1) / 3);
 }
 
-// Each as long as it can be, from the lowest number on. Nothing where there are more than `most`.
-template <typename Numbers> std::optional<std::vector<RankRun>> runs_of(const Numbers &numbers, std::size_t most) {
-    std::vector<RankRun> runs;
-    for (std::uint32_t number : numbers) {
-        if (!runs.empty()) {
-            RankRun &run = runs.back();
+// Runs, each as long as it can be, from the lowest number on; no more than `most`.
+class RunsOf {
+  public:
+    explicit RunsOf(std::size_t most) : most_(most) {}
+    // The next number, and those up to `last` that follow on it. False where that would be too many runs.
+    bool add(std::uint32_t number) {
+        if (!runs_.empty()) {
+            RankRun &run = runs_.back();
             if (run.count == 1)
                 run.stride = number - run.first;
             if (number - last_of(run) == run.stride) {
                 ++run.count;
-                continue;
+                return true;
             }
         }
-        if (runs.size() == most)
-            return std::nullopt;
-        runs.push_back({number, 1, 0});
+        if (runs_.size() == most_)
+            return false;
+        runs_.push_back({number, 1, 0});
+        return true;
     }
-    return runs;
+    bool add(const RankRange &range) {
+        std::uint64_t number = range.first;
+        // The first may belong to a run before it; behind the third all are in one run.
+        for (int i = 0; i < 3 && number <= range.last; ++i, ++number) {
+            if (!add(static_cast<std::uint32_t>(number)))
+                return false;
+        }
+        if (number <= range.last)
+            runs_.back().count += static_cast<std::uint32_t>(range.last - number + 1);
+        return true;
+    }
+    const std::vector<RankRun> &runs() const { return runs_; }
+
+  private:
+    std::size_t most_;
+    std::vector<RankRun> runs_;
+};
+
+// Nothing where there are more than `most`.
+template <typename Parts> std::optional<std::vector<RankRun>> runs_of(const Parts &parts, std::size_t most) {
+    RunsOf runs(most);
+    for (const auto &part : parts) {
+        if (!runs.add(part))
+            return std::nullopt;
+    }
+    return runs.runs();
 }
 
 } // namespace
@@ -46,16 +74,68 @@ RankSet::RankSet(std::span<const std::uint32_t> numbers) {
         return;
     std::uint32_t first = numbers.front(), last = numbers.back();
     if (auto runs = runs_of(numbers, most_runs(first, last))) {
-        words_.reserve(1 + 3 * runs->size());
-        words_.push_back(1);
-        for (const RankRun &run : *runs)
-            words_.insert(words_.end(), {run.first, run.count, run.stride});
+        set_runs(*runs);
         return;
     }
     words_.assign(2 + (last - first) / bits_of_word + 1, 0);
     words_[1] = first;
     for (std::uint32_t number : numbers)
         words_[2 + (number - first) / bits_of_word] |= 1u << (number - first) % bits_of_word;
+}
+
+RankSet RankSet::of_ranges(std::span<const RankRange> ranges) {
+    RankSet set;
+    if (ranges.empty())
+        return set;
+    if (auto runs = runs_of(ranges, most_runs(ranges.front().first, ranges.back().last)))
+        set.set_runs(*runs);
+    else
+        set.set_bits(ranges);
+    return set;
+}
+
+void RankSet::set_runs(const std::vector<RankRun> &runs) {
+    words_.reserve(1 + 3 * runs.size());
+    words_.push_back(1);
+    for (const RankRun &run : runs)
+        words_.insert(words_.end(), {run.first, run.count, run.stride});
+}
+
+void RankSet::set_bits(std::span<const RankRange> ranges) {
+    std::uint32_t first = ranges.front().first;
+    words_.assign(2 + (ranges.back().last - first) / bits_of_word + 1, 0);
+    words_[1] = first;
+    for (const RankRange &range : ranges) {
+        for (std::uint32_t number = range.first; number <= range.last; ++number)
+            words_[2 + (number - first) / bits_of_word] |= 1u << (number - first) % bits_of_word;
+    }
+}
+
+std::vector<RankRange> RankSet::ranges() const {
+    std::vector<RankRange> out;
+    auto add = [&out](std::uint32_t first, std::uint32_t last) {
+        if (!out.empty() && out.back().last + 1 == first)
+            out.back().last = last;
+        else
+            out.push_back({first, last});
+    };
+    if (empty())
+        return out;
+    if (!is_runs()) {
+        for (std::uint32_t number : *this)
+            add(number, number);
+        return out;
+    }
+    for (std::size_t i = 0; i < run_count(); ++i) {
+        RankRun here = run(i);
+        if (here.stride <= 1)
+            add(here.first, static_cast<std::uint32_t>(last_of(here)));
+        else {
+            for (std::uint64_t number = here.first; number <= last_of(here); number += here.stride)
+                add(static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number));
+        }
+    }
+    return out;
 }
 
 bool RankSet::valid() const {

@@ -30,6 +30,9 @@ class RankSet {
     // Precondition: they ascend, each is there once, and UINT32_MAX is not among them.
     explicit RankSet(std::span<const std::uint32_t> numbers);
     RankSet(std::initializer_list<std::uint32_t> numbers) : RankSet(std::span(numbers.begin(), numbers.size())) {}
+    // Precondition: they ascend, no two of them touch, and UINT32_MAX is in none. Takes time by the ranges, but where a
+    // bit for each number is shorter.
+    static RankSet of_ranges(std::span<const RankRange> ranges);
 
     // What was decoded may be anything until this is asked, and all that follows needs it. Takes time by the bytes, not
     // by the ranks that runs are said to have.
@@ -47,6 +50,8 @@ class RankSet {
     }
     // The highest. Precondition: it is not empty.
     std::uint32_t back() const { return static_cast<std::uint32_t>(last()); }
+    // In ascending order, no two touching each other. Takes time by the ranges, and the words of bits.
+    std::vector<RankRange> ranges() const;
     // In memory.
     std::size_t bytes() const { return words_.capacity() * sizeof(std::uint32_t); }
 
@@ -69,6 +74,8 @@ class RankSet {
     std::default_sentinel_t end() const { return {}; }
 
   private:
+    void set_runs(const std::vector<RankRun> &runs);
+    void set_bits(std::span<const RankRange> ranges);
     bool is_runs() const { return words_[0] != 0; }
     std::size_t run_count() const { return words_.size() / 3; }
     RankRun run(std::size_t index) const {

@@ -17,7 +17,10 @@ template <typename Body> void EventService::each_neighbour(HostIndex of, Body bo
 
 void EventService::spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload) {
     // The sender has seen to everyone who lies behind the neighbour it came by.
-    HostIndex behind = from == self_ ? self_ : tree_.next_hop(self_, from);
+    spread_beyond(from == self_ ? self_ : tree_.next_hop(self_, from), hosts, type, payload);
+}
+
+void EventService::spread_beyond(HostIndex behind, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload) {
     each_neighbour(self_, [&](HostIndex neighbour) {
         if (neighbour != behind)
             reach(neighbour, self_, hosts, type, payload);
@@ -176,18 +179,124 @@ void EventService::on_notice(HostIndex from, wire::EventNotice notice, SharedByt
         port_.deliver(notice);
 }
 
-void EventService::report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time) {
-    wire::HostReport report;
-    report.host = self_;
-    report.time = time;
-    report.processes = std::move(processes);
-    originate(report);
-    port_.deliver(report);
+// --- ends in disorder -------------------------------------------------------------------------------
+
+std::vector<wire::HostReport> by_host(const wire::BadEnds &ends, const JobMap &map) {
+    std::vector<wire::HostReport> out;
+    std::map<std::pair<HostIndex, std::uint64_t>, std::size_t> places;
+    for (const auto &each : ends.ends) {
+        for (Rank rank : each.ranks) {
+            HostIndex host = map.host_of(rank);
+            auto [place, is_new] = places.try_emplace({host, each.time}, out.size());
+            if (is_new) {
+                wire::HostReport &report = out.emplace_back();
+                report.host = host;
+                report.time = each.time;
+            }
+            out[place->second].processes.push_back({rank, each.code, each.term_status, each.exit_code, each.ends_job});
+        }
+    }
+    return out;
 }
+
+RankRanges &EventService::of_manner(Ended &ended, const Manner &manner) {
+    auto found = std::find_if(ended.begin(), ended.end(), [&](const auto &each) { return each.first == manner; });
+    return found != ended.end() ? found->second : ended.emplace_back(manner, RankRanges()).second;
+}
+
+void EventService::report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time) {
+    Ended ended;
+    for (const auto &each : processes)
+        of_manner(ended, {each.code, each.term_status, each.exit_code, each.ends_job, time}).add(each.rank, each.rank);
+    note_bad_ends(self_, std::move(ended));
+}
+
+void EventService::on_bad_ends(HostIndex from, const wire::BadEnds &ends) {
+    if (from >= map_.host_count() || from == self_)
+        return;
+    // A process ends once.
+    std::uint64_t processes = 0;
+    for (const auto &each : ends.ends) {
+        if (!each.ranks.valid() || each.ranks.empty() || each.ranks.back() >= map_.rank_count())
+            return;
+        processes += each.ranks.size();
+        if (processes > map_.rank_count())
+            return;
+    }
+    Ended ended;
+    for (const auto &each : ends.ends) {
+        RankRanges &ranks = of_manner(ended, {each.code, each.term_status, each.exit_code, each.ends_job, each.time});
+        for (const auto &range : each.ranks.ranges())
+            ranks.add(range.first, range.last);
+    }
+    note_bad_ends(from, std::move(ended));
+}
+
+// Of `ranks`, those that are not `known`. As RankRanges::subtract(), in the time of what comes, not of all that is
+// known.
+static RankRanges unknown_of(const RankRanges &ranks, const RankRanges &known) {
+    RankRanges out;
+    for (const auto &[first, last] : ranks.ranges()) {
+        std::uint64_t next = first;
+        auto each = known.ranges().upper_bound(first);
+        if (each != known.ranges().begin())
+            --each;
+        for (; each != known.ranges().end() && each->first <= last; ++each) {
+            if (each->first > next)
+                out.add(static_cast<Rank>(next), each->first - 1);
+            next = std::max(next, std::uint64_t{each->second} + 1);
+        }
+        if (next <= last)
+            out.add(static_cast<Rank>(next), last);
+    }
+    return out;
+}
+
+// Passes on first: who is told here may have much to do with it.
+void EventService::note_bad_ends(HostIndex from, Ended ended) {
+    for (auto &[manner, ranks] : ended) {
+        ranks = unknown_of(ranks, bad_ends_);
+        bad_ends_.add_all(ranks);
+    }
+    std::erase_if(ended, [](const auto &each) { return each.second.empty(); });
+    if (ended.empty())
+        return;
+    HostIndex behind = from == self_ ? self_ : tree_.next_hop(self_, from);
+    bad_behind_ = bad_to_pass_on_.empty() || bad_behind_ == behind ? behind : self_;
+    for (const auto &[manner, ranks] : ended)
+        of_manner(bad_to_pass_on_, manner).add_all(ranks);
+    if (!gathers_)
+        pass_on_bad_ends();
+    port_.deliver(message_of(ended));
+}
+
+wire::BadEnds EventService::message_of(const Ended &ended) {
+    wire::BadEnds message;
+    for (const auto &[manner, ranks] : ended) {
+        std::vector<wire::RankRange> ranges;
+        for (const auto &[first, last] : ranks.ranges())
+            ranges.push_back({first, last});
+        message.ends.push_back({wire::RankSet::of_ranges(ranges), manner.code, manner.term_status, manner.exit_code,
+                                manner.ends_job, manner.time});
+    }
+    return message;
+}
+
+// Those that have come by several ways go to all neighbours alike, who drop what they know.
+void EventService::pass_on_bad_ends() {
+    gathers_ = !bad_to_pass_on_.empty();
+    if (!gathers_)
+        return;
+    wire::BadEnds message = message_of(std::exchange(bad_to_pass_on_, {}));
+    spread_beyond(bad_behind_, {}, wire::BadEnds::type, share(wire::encode(message)));
+}
+
+// --- hosts that are lost ----------------------------------------------------------------------------
 
 void EventService::report_lost(HostIndex host, std::uint64_t time) {
     if (!lost_.insert(host).second)
         return;
+    pass_on_bad_ends(); // which may be of that host, and say why it has gone
     wire::HostReport report;
     report.host = host;
     report.lost = 1;
@@ -197,22 +306,23 @@ void EventService::report_lost(HostIndex host, std::uint64_t time) {
 }
 
 void EventService::on_report(HostIndex from, wire::HostReport report, SharedBytes payload) {
-    if (report.host >= map_.host_count() || (report.lost != 0 && report.host == self_) || !is_well_formed(from, report))
+    if (report.host >= map_.host_count() || report.host == self_ || !is_well_formed(from, report))
         return;
-    for (const auto &process : report.processes) {
-        if (map_.host_of(process.rank) != report.host)
-            return;
-    }
+    report.lost = 1;
     // First, so that it goes around the lost one.
-    bool is_first = report.lost != 0 && lost_.insert(report.host).second;
+    bool is_first = lost_.insert(report.host).second;
+    if (is_first)
+        pass_on_bad_ends();
     bool is_new = pass(from, report, payload);
     // A later one of its origin may have come before it, by another way around hosts that have gone. A loss is told all
     // the same, for of other hosts' reports of it none is the first any more.
     if (is_first && !is_new)
         spread(from, report.hosts, wire::HostReport::type, payload);
-    if (is_first || (is_new && report.lost == 0))
+    if (is_first)
         port_.deliver(report);
 }
+
+// --- ends in order ----------------------------------------------------------------------------------
 
 void EventService::tell_ends(std::uint64_t time) {
     if (!ends_to_tell())

@@ -15,6 +15,11 @@
 // neither to that host nor to those behind it, because a host that forwards cannot refuse the notifier. What hosts
 // report is small and always sent.
 //
+// A process ends once, so ends in disorder are known by their ranks: what is passed on are those that are new here. The
+// first of them at once; those that come before the next pass_on_bad_ends() go then, of all hosts together in one
+// message, which is as long as there are ways to end. So they may be those of all processes, and each connection of the
+// tree has one message in that time.
+//
 // Ends of processes that are in order come in masses when a job ends, and nobody may be left to hear of them. They go
 // up the tree, which gathers them on the way, and then from its root, or whoever is nearest to it, along the tree. No
 // connection is made for them, because the other side has most likely left.
@@ -45,9 +50,13 @@ class EventPort {
     // Gives it to the processes of this host.
     virtual void deliver(const wire::EventNotice &notice) = 0;
     virtual void deliver(const wire::HostReport &report) = 0;
+    virtual void deliver(const wire::BadEnds &ends) = 0;
     virtual void deliver(const wire::NormalExits &ends) = 0;
     virtual void send_cross_job(wire::CrossJobEvent event) = 0; // to the session
 };
+
+// The same for each host, of those that ended at the same time; in their order.
+std::vector<wire::HostReport> by_host(const wire::BadEnds &ends, const JobMap &map);
 
 class EventService {
   public:
@@ -63,6 +72,10 @@ class EventService {
     void notify(NotifyAsk ask);
     // These processes of this host have ended badly.
     void report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time);
+    // Is pass_on_bad_ends() to be called a moment from now (ProcessEnds::bad_ends_together)? Asked after each report
+    // and message of them, and after that call.
+    bool gathers_bad_ends() const { return gathers_; }
+    void pass_on_bad_ends();
     // A process of this host has ended, and all was in order. It is told with the next tell_ends(). `certain`: its
     // exit code is known to be 0.
     void note_normal_exit(Rank rank, bool certain) { (certain ? normal_exits_ : uncertain_ends_).add(rank, rank); }
@@ -73,6 +86,7 @@ class EventService {
     // Messages from the daemon of `from`; `payload` is what they were decoded from, to be passed on.
     void on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload);
     void on_report(HostIndex from, wire::HostReport report, SharedBytes payload);
+    void on_bad_ends(HostIndex from, const wire::BadEnds &ends);
     void on_ends(HostIndex from, wire::NormalExits ends, SharedBytes payload);
     // An event that the session brings.
     void on_cross_job(wire::CrossJobEvent event);
@@ -86,6 +100,19 @@ class EventService {
     // Where those of the custom range are; nothing where none is in this namespace.
     std::optional<Hosts> hosts_of(const std::vector<wire::ProcessName> &custom) const;
     void spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
+    void spread_beyond(HostIndex behind, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
+    // Of ranks that have ended in the same way, and were told at the same time.
+    struct Manner {
+        std::int32_t code, term_status, exit_code;
+        std::uint8_t ends_job;
+        std::uint64_t time;
+        bool operator==(const Manner &) const = default;
+    };
+    // In the order in which the first of each manner has come: there are few, and the first may be why others end.
+    using Ended = std::vector<std::pair<Manner, RankRanges>>;
+    static RankRanges &of_manner(Ended &ended, const Manner &manner);
+    static wire::BadEnds message_of(const Ended &ended);
+    void note_bad_ends(HostIndex from, Ended ended);
     void reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
     bool has_room(HostIndex to, std::size_t bytes);
     template <typename Body> void each_neighbour(HostIndex of, Body body) const;
@@ -105,6 +132,10 @@ class EventService {
     };
     std::map<HostIndex, Sent> sent_;
     RankRanges normal_exits_, uncertain_ends_; // not yet told
+    RankRanges bad_ends_;                      // all that are known
+    Ended bad_to_pass_on_;
+    HostIndex bad_behind_ = no_host; // the neighbour that they all came by; this host: they have come by several ways
+    bool gathers_ = false;
 };
 
 } // namespace pmixhost

@@ -5,14 +5,12 @@
 #include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"
 
+#include <algorithm>
 #include <ctime>
 #include <pmix.h>
 #include <sys/wait.h>
 
 namespace pmixhost {
-
-// What ends at about the same time is told together.
-static constexpr auto ends_together = std::chrono::milliseconds(5);
 
 // The code does not depend on the wait status where a process left PMIx without a word: the status is
 // not always to be had.
@@ -43,7 +41,7 @@ void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
     if (auto ended = bad_end_of(context_, rank, wait_status)) {
         ends_.push_back(*ended);
         if (!ends_timer_)
-            ends_timer_ = context_.loop.after(ends_together, [this] { report_ends(); });
+            ends_timer_ = context_.loop.after(bad_ends_together, [this] { report_ends(); });
     } else if (context_.tasks->finalized(rank)) {
         events_.note_normal_exit(rank, wait_status.has_value());
         report_normal_exits_soon();
@@ -60,11 +58,35 @@ void ProcessEnds::report_ends() {
     report.processes = std::exchange(ends_, {});
     tell_others_(report);
     events_.report_ended(std::move(report.processes), report.time);
+    pass_on_bad_ends_later();
+}
+
+void ProcessEnds::pass_on_bad_ends_later() {
+    if (context_.ending) // there may be no later
+        return events_.pass_on_bad_ends();
+    if (passing_timer_ || !events_.gathers_bad_ends())
+        return;
+    passing_timer_ = context_.loop.after(bad_ends_together, [this] {
+        passing_timer_.reset();
+        events_.pass_on_bad_ends();
+        pass_on_bad_ends_later();
+    });
 }
 
 void ProcessEnds::report_all() {
     report_ends();
+    events_.pass_on_bad_ends();
     report_normal_exits();
+}
+
+// A client that is there, or a tool. The library keeps no event of an end, so who comes later does not hear of it.
+bool ProcessEnds::anyone_hears() const {
+    const LocalTasks &tasks = *context_.tasks;
+    auto here = context_.ranks_here();
+    return std::any_of(
+               here.begin(), here.end(),
+               [&](Rank rank) { return tasks.connected(rank) && !tasks.finalized(rank) && !tasks.gone(rank); }) ||
+           !tools_().empty();
 }
 
 void ProcessEnds::tell(const wire::HostReport &report) {
@@ -73,6 +95,8 @@ void ProcessEnds::tell(const wire::HostReport &report) {
             context_.library->notify(event.code, event.source, event.range, event.info, std::move(done));
         });
     }
+    if (report.processes.empty() || !anyone_hears())
+        return;
     for (const auto &ended : report.processes) {
         to_library_.give(2 * sizeof(pmix_info_t) * 8, [this, ended, time = report.time](LibraryEvents::Done done) {
             tell_of_terminated({ended.rank}, ended, time, std::move(done));
@@ -91,6 +115,8 @@ void ProcessEnds::report_normal_exits() {
 }
 
 void ProcessEnds::tell(const wire::NormalExits &ends) {
+    if (!anyone_hears())
+        return;
     for (const auto &range : ends.ranks)
         terminated_.add(range.first, range.last);
     for (const auto &range : ends.uncertain)
@@ -103,6 +129,10 @@ void ProcessEnds::tell(const wire::NormalExits &ends) {
 void ProcessEnds::tell_of_terminated() {
     if (!context_.library || telling_of_terminated_ || (terminated_.empty() && terminated_somehow_.empty()))
         return;
+    if (!anyone_hears()) { // any more
+        terminated_ = terminated_somehow_ = {};
+        return;
+    }
     telling_of_terminated_ = true;
     wire::EndedProcess how;
     if (!terminated_.empty())

@@ -19,6 +19,8 @@ class ProcessEnds {
   public:
     // Ends in order that come in this time are told together: a job ends within some of these, and each is a message.
     static constexpr Duration normal_exits_together = std::chrono::milliseconds(20);
+    // Of this host those in disorder that come in this time, and of all hosts those that come in it behind others.
+    static constexpr Duration bad_ends_together = std::chrono::milliseconds(5);
 
     // `tell_others` tells what lies beyond the step's own hosts of this host's ends in disorder. `tools` are those that
     // may be connected here now.
@@ -31,6 +33,8 @@ class ProcessEnds {
     void note_end(Rank rank, std::optional<int> wait_status);
     // Ends in order have come from other hosts, to be passed on with this one's.
     void report_normal_exits_soon();
+    // Ends in disorder were passed on to other hosts, or wait for it: the next are in a moment.
+    void pass_on_bad_ends_later();
     // Reports all at once, as this daemon is about to leave.
     void report_all();
 
@@ -44,6 +48,7 @@ class ProcessEnds {
   private:
     void report_ends();
     void report_normal_exits();
+    bool anyone_hears() const;
     void tell_of_terminated();
     void tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                             LibraryEvents::Done done);
@@ -54,7 +59,7 @@ class ProcessEnds {
     std::function<void(const wire::HostReport &)> tell_others_;
     std::function<std::vector<Process>()> tools_;
     std::vector<wire::EndedProcess> ends_; // not yet reported
-    EventLoop::Handle ends_timer_, normal_exits_timer_;
+    EventLoop::Handle ends_timer_, passing_timer_, normal_exits_timer_;
     // Ends that the processes of this host have not yet been told of; of the second it is not known how they came.
     RankRanges terminated_, terminated_somehow_;
     std::uint64_t terminated_time_ = 0;

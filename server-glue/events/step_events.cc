@@ -41,6 +41,10 @@ void StepEvents::take_messages(StepMessages &messages) {
     messages.on<wire::HostReport>(Peer::host, [this](HostIndex from, auto &&report, const SharedBytes &payload) {
         events_.on_report(from, std::move(report), payload);
     });
+    messages.on<wire::BadEnds>(Peer::host, [this](HostIndex from, auto &&ends, const SharedBytes &) {
+        events_.on_bad_ends(from, ends);
+        ends_.pass_on_bad_ends_later();
+    });
     messages.on<wire::NormalExits>(Peer::host, [this](HostIndex from, auto &&ends, const SharedBytes &payload) {
         events_.on_ends(from, std::move(ends), payload);
         if (events_.ends_to_tell())
@@ -170,6 +174,11 @@ void StepEvents::deliver(const wire::EventNotice &notice) {
 void StepEvents::deliver(const wire::HostReport &report) {
     ends_.tell(report);
     context_.tell_services([&](StepService &each) { each.on_bad_ends(report); });
+}
+
+void StepEvents::deliver(const wire::BadEnds &ends) {
+    for (const auto &report : by_host(ends, context_.step.map))
+        deliver(report);
 }
 
 void StepEvents::deliver(const wire::NormalExits &ends) {

@@ -33,11 +33,14 @@ class StepEvents final : public StepService, private EventPort {
     void on_library() override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override { ends_.note_end(rank, wait_status); }
     void on_host_gone(HostIndex host, bool left) override;
+    // Others' ends may have come, and wait, since this host's were told.
+    void on_leaving(bool) override { ends_.report_all(); }
 
   private:
     // EventPort
     void event_lost(HostIndex to) override;
     void deliver(const wire::HostReport &report) override;
+    void deliver(const wire::BadEnds &ends) override;
     void deliver(const wire::NormalExits &ends) override;
     void send_cross_job(wire::CrossJobEvent event) override;
 

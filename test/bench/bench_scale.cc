@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
         {"an event to all", What::notice, 32, 200, false},
         {"an event, 1 % slow", What::notice, 32, 200, true},
         {"the ends of all ranks", What::ends, 32, 0, false},
+        {"the bad ends of all ranks", What::bad_ends, 32, 0, false},
         {"a host is lost", What::loss, 32, 0, false},
     };
     std::printf("%-28s %7s %12s %7s %9s | %s\n", "", "hosts", "us", "rounds", "messages",

@@ -57,7 +57,8 @@ ScaleCosts run_connect(const ConnectCase &one, HostIndex hosts);
 
 struct EventCase {
     const char *name;
-    enum class What { notice, ends, loss } what; // one process notifies; all end in order; a host is lost
+    // One process notifies; all end in order; all end badly at once; a host is lost.
+    enum class What { notice, ends, bad_ends, loss } what;
     std::uint32_t radix;
     std::size_t bytes; // of the notice
     bool slow;

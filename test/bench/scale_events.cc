@@ -20,13 +20,16 @@ struct Host final : FakeHosts, EventPort {
     World *world = nullptr;
     HostIndex self = 0;
     std::unique_ptr<EventService> events;
-    TimePoint tells_ends = TimePoint::max();
-    std::size_t notices = 0, reports = 0, ended = 0; // that were delivered here; ranks that were told to have ended
+    TimePoint tells_ends = TimePoint::max(), passes_on = TimePoint::max();
+    std::size_t notices = 0, losses = 0, ended = 0; // that were delivered here; ranks that were told to have ended
+    void gather();
+    void end_badly(); // all processes here
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     void take(HostIndex from, std::uint8_t type, const SharedBytes &payload);
     void event_lost(HostIndex) override {}
     void deliver(const wire::EventNotice &) override;
     void deliver(const wire::HostReport &) override;
+    void deliver(const wire::BadEnds &ends) override;
     void deliver(const wire::NormalExits &ends) override;
     void send_cross_job(wire::CrossJobEvent) override {}
 };
@@ -52,7 +55,7 @@ class World {
     TimePoint next_time() const {
         TimePoint next = TimePoint::max();
         for (const auto &host : hosts)
-            next = std::min(next, host.tells_ends);
+            next = std::min({next, host.tells_ends, host.passes_on});
         return next;
     }
     void on_time(TimePoint now) {
@@ -60,6 +63,11 @@ class World {
             if (host.tells_ends <= now) {
                 host.tells_ends = TimePoint::max();
                 host.events->tell_ends(1);
+            }
+            if (host.passes_on <= now) {
+                host.passes_on = TimePoint::max();
+                host.events->pass_on_bad_ends();
+                host.gather();
             }
         }
     }
@@ -89,18 +97,39 @@ void Host::take(HostIndex from, std::uint8_t type, const SharedBytes &payload) {
         events->on_notice(from, *wire::decode<wire::EventNotice>(*payload), payload);
     else if (type == wire::HostReport::type)
         events->on_report(from, *wire::decode<wire::HostReport>(*payload), payload);
+    else if (type == wire::BadEnds::type)
+        events->on_bad_ends(from, *wire::decode<wire::BadEnds>(*payload));
     else
         events->on_ends(from, *wire::decode<wire::NormalExits>(*payload), payload);
+    gather();
+}
+
+void Host::gather() {
     if (events->ends_to_tell() && tells_ends == TimePoint::max())
         tells_ends = world->network.now() + ProcessEnds::normal_exits_together;
+    if (events->gathers_bad_ends() && passes_on == TimePoint::max())
+        passes_on = world->network.now() + ProcessEnds::bad_ends_together;
+}
+
+void Host::end_badly() {
+    std::vector<wire::EndedProcess> all;
+    for (Rank rank : world->map.ranks_on(self))
+        all.push_back({rank, PMIX_ERR_PROC_ABORTED, 0, 137, 0});
+    events->report_ended(std::move(all), 1);
+    gather();
 }
 
 void Host::deliver(const wire::EventNotice &) {
     ++notices;
     world->last = world->network.now();
 }
-void Host::deliver(const wire::HostReport &) {
-    ++reports;
+void Host::deliver(const wire::HostReport &report) {
+    losses += report.lost;
+    world->last = world->network.now();
+}
+void Host::deliver(const wire::BadEnds &ends) {
+    for (const auto &each : ends.ends)
+        ended += each.ranks.size();
     world->last = world->network.now();
 }
 void Host::deliver(const wire::NormalExits &ends) {
@@ -130,6 +159,8 @@ ScaleCosts run_event(const EventCase &one, HostIndex hosts) {
             for (Rank rank : world.map.ranks_on(host.self))
                 host.events->note_normal_exit(rank, true);
             host.events->tell_ends(1);
+        } else if (one.what == What::bad_ends) {
+            host.end_badly();
         } else if (one.what == What::loss && host.self != victim) {
             // The kernel tells all that have a connection with it: its neighbours in the tree.
             host.gone.insert(victim);
@@ -139,20 +170,24 @@ ScaleCosts run_event(const EventCase &one, HostIndex hosts) {
         }
     }
     world.network.run([&] { return world.next_time(); }, [&](TimePoint now) { world.on_time(now); },
-                      ProcessEnds::normal_exits_together);
+                      ProcessEnds::bad_ends_together);
     ScaleCosts result;
     result.count(world.network, world.last);
     const std::uint32_t levels = tree_levels(hosts, one.radix);
     for (auto &host : world.hosts) {
         bool well = one.what == What::notice ? host.notices == (host.self == notifier ? 0u : 1u)
-                    : one.what == What::loss ? host.reports == (host.self == victim ? 0u : 1u)
+                    : one.what == What::loss ? host.losses == (host.self == victim ? 0u : 1u)
                                              : host.ended == std::size_t{hosts} * ranks_of_host;
         if (!well)
             result.wrong = fmt::format("host {} heard of {} events, {} losses and {} ends", host.self, host.notices,
-                                       host.reports, host.ended);
+                                       host.losses, host.ended);
     }
     if (one.what == What::notice && result.all_messages != hosts - 1)
         result.wrong = "each host once, and no other message";
+    // As often as there are levels, up and down, each host has something new to pass on.
+    const std::size_t neighbours = one.radix + 1, times = 2 * levels + 1;
+    if (one.what == What::bad_ends && (result.messages > times * neighbours || result.bytes_out > 1000 * neighbours))
+        result.wrong = "a host has more to say where there are more hosts";
     if (result.rounds > (one.what == What::loss ? 4 : 2) * levels)
         result.wrong = fmt::format("{} rounds for {} levels", result.rounds, levels);
     return result;

@@ -22,6 +22,10 @@ struct Step : FakeNetwork {
         void event_lost(HostIndex to) override { step.lost.push_back(to); }
         void deliver(const wire::EventNotice &notice) override { notices.push_back(notice); }
         void deliver(const wire::HostReport &report) override { reports.push_back(report); }
+        void deliver(const wire::BadEnds &ends) override {
+            for (auto &report : by_host(ends, *step.map))
+                reports.push_back(std::move(report));
+        }
         void deliver(const wire::NormalExits &e) override {
             for (const auto &range : e.ranks) {
                 for (Rank rank = range.first; rank <= range.last; ++rank)
@@ -61,6 +65,8 @@ struct Step : FakeNetwork {
             auto &service = hosts[sent->to]->service;
             if (sent->type == wire::EventNotice::type)
                 service.on_notice(sent->from, *wire::decode<wire::EventNotice>(*sent->payload), sent->payload);
+            else if (sent->type == wire::BadEnds::type)
+                service.on_bad_ends(sent->from, *wire::decode<wire::BadEnds>(*sent->payload));
             else if (sent->type == wire::NormalExits::type)
                 service.on_ends(sent->from, *wire::decode<wire::NormalExits>(*sent->payload), sent->payload);
             else
@@ -290,13 +296,111 @@ void what_cannot_be_is_dropped(void **) {
     assert_int_equal(step.hosts[1]->notices.size(), 1);
     wire::HostReport report;
     report.sequence = 1;
-    report.host = 2;
-    report.processes = {{1, -1, 0, 0}}; // not one of host 2
-    service.on_report(2, report, share(wire::encode(report)));
-    report.processes.clear();
     report.host = 8;
     service.on_report(2, report, share(wire::encode(report)));
+    report.host = 1; // this one itself
+    service.on_report(2, report, share(wire::encode(report)));
+    wire::BadEnds ends;
+    ends.ends = {{{0, 4}, PMIX_ERR_PROC_ABORTED}};
+    service.on_bad_ends(1, ends);
+    service.on_bad_ends(9, ends);
+    ends.ends.push_back({{6}, PMIX_ERR_PROC_ABORTED}); // no rank of this job
+    service.on_bad_ends(2, ends);
+    ends.ends[1].ranks = {};
+    service.on_bad_ends(2, ends);
     assert_int_equal(step.hosts[1]->reports.size(), 0);
+}
+
+// How often each rank was told to have ended badly, at this host.
+std::map<Rank, int> bad_ends_at(const Step::Host &host) {
+    std::map<Rank, int> told;
+    for (const auto &report : host.reports) {
+        for (const auto &process : report.processes) {
+            assert_int_equal(host.step.map->host_of(process.rank), report.host);
+            ++told[process.rank];
+        }
+    }
+    return told;
+}
+
+// What each host hears while it gathers goes on in one message, so nobody has more of them for more hosts.
+void ends_of_all_hosts_are_gathered(void **) {
+    for (std::uint32_t radix : {2u, 8u}) {
+        constexpr HostIndex hosts = 300;
+        Step step(hosts, radix);
+        for (HostIndex h = 0; h < hosts; ++h)
+            step.hosts[h]->service.report_ended({{2 * h, -1, 0, 3}, {2 * h + 1, PMIX_ERR_PROC_ABORTED, 0, 137}}, 9);
+        step.run();
+        bool gathers = true;
+        int times = 0;
+        for (; gathers; ++times) {
+            gathers = false;
+            for (auto &host : step.hosts) {
+                if (!host->service.gathers_bad_ends())
+                    continue;
+                host->service.pass_on_bad_ends();
+                gathers |= host->service.gathers_bad_ends();
+            }
+            for (const auto &under_way : step.wire)
+                assert_true(under_way.payload->size() < 1000);
+            step.run();
+        }
+        for (HostIndex h = 0; h < hosts; ++h) {
+            auto told = bad_ends_at(*step.hosts[h]);
+            assert_int_equal(told.size(), 2 * hosts);
+            for (const auto &[rank, count] : told)
+                assert_int_equal(count, 1);
+            // A message of each neighbour for each time that it has passed on.
+            assert_true(step.crossed[h] <= static_cast<int>(radix + 1) * times);
+        }
+        assert_true(times <= 20); // up and down the tree
+    }
+}
+
+// Nor is it kept from those behind a host that has gone.
+void the_first_end_waits_for_nobody(void **) {
+    Step step(13, 2);
+    step.gone = {1};
+    step.hosts[9]->service.report_ended({{19, PMIX_ERR_PROC_ABORTED, 0, 1}}, 9);
+    step.run();
+    for (HostIndex h = 0; h < 13; ++h)
+        assert_int_equal(bad_ends_at(*step.hosts[h]).size(), h == 1 ? 0 : 1);
+    // The next one waits, also where it comes from, and comes with those of others.
+    step.hosts[9]->service.report_ended({{18, PMIX_ERR_PROC_ABORTED, 0, 1}}, 9);
+    assert_true(step.wire.empty());
+    assert_int_equal(bad_ends_at(*step.hosts[9]).size(), 2);
+    step.hosts[9]->service.pass_on_bad_ends();
+    assert_false(step.wire.empty());
+    step.run();
+    // When nothing came meanwhile, the one after that does not wait.
+    for (int i = 0; i < 3; ++i) {
+        for (auto &host : step.hosts) {
+            if (host->service.gathers_bad_ends())
+                host->service.pass_on_bad_ends();
+        }
+        step.run();
+    }
+    for (HostIndex h = 0; h < 13; ++h) {
+        assert_int_equal(bad_ends_at(*step.hosts[h]).size(), h == 1 ? 0 : 2);
+        assert_false(step.hosts[h]->service.gathers_bad_ends());
+    }
+    step.hosts[0]->service.report_ended({{0, -1, 0, 1}}, 10);
+    step.run();
+    assert_int_equal(bad_ends_at(*step.hosts[12]).size(), 3);
+}
+
+// What ended first may be why the others did.
+void the_first_manner_to_end_stays_the_first(void **) {
+    Step step(3, 2);
+    step.hosts[2]->service.report_ended({{5, PMIX_ERR_PROC_ABORTED, 0, 139}, {4, PMIX_ERR_PROC_ABORTED, 0, 1}}, 9);
+    step.run();
+    for (auto &host : step.hosts) {
+        assert_int_equal(host->reports.size(), 1);
+        assert_int_equal(host->reports[0].host, 2);
+        assert_int_equal(host->reports[0].time, 9);
+        assert_int_equal(host->reports[0].processes[0].rank, 5);
+        assert_int_equal(host->reports[0].processes[0].exit_code, 139);
+    }
 }
 
 // Each host tells its parent what it knows by then, and the root all.
@@ -355,6 +459,38 @@ void no_connection_is_made_for_ends(void **) {
     }
 }
 
+// It may be why others end.
+void what_a_lost_host_said_last_comes_before_its_loss(void **) {
+    for (bool itself : {true, false}) { // host 0 sees the loss, or hears of it
+        Step step(7, 2);
+        step.hosts[1]->service.report_ended({{2, PMIX_ERR_PROC_ABORTED, 0, 1}}, 9);
+        step.hosts[1]->service.pass_on_bad_ends();
+        step.hosts[1]->service.pass_on_bad_ends();
+        step.run();
+        step.hosts[1]->service.report_ended({{3, PMIX_ERR_PROC_ABORTED, 0, 7}}, 9);
+        step.run();
+        assert_int_equal(bad_ends_at(*step.hosts[2]).size(), 1); // host 0 holds the second one
+        step.gone = {1};
+        step.hosts[itself ? 0 : 3]->service.report_lost(1, 9);
+        step.run();
+        auto &reports = step.hosts[2]->reports;
+        assert_int_equal(reports.size(), 3);
+        assert_true(reports[1].lost == 0 && reports[1].processes.at(0).rank == 3 && reports[2].lost == 1);
+    }
+}
+
+void bad_ends_that_make_no_sense_are_dropped(void **) {
+    Step step(3, 2);
+    auto &service = step.hosts[0]->service;
+    wire::EndedRanks three{{2, 3, 4}, PMIX_ERR_PROC_ABORTED, 0, 1, 0, 1}, others = three;
+    others.time = 2;
+    service.on_bad_ends(1, {{three, others, others}}); // nine of six
+    service.on_bad_ends(1, {{{{6}, PMIX_ERR_PROC_ABORTED, 0, 1, 0, 1}}});
+    service.on_bad_ends(1, {{{{}, PMIX_ERR_PROC_ABORTED, 0, 1, 0, 1}}});
+    service.on_bad_ends(7, {{three}});
+    assert_true(step.hosts[0]->reports.empty() && step.wire.empty());
+}
+
 void ends_that_make_no_sense_are_dropped(void **) {
     Step step(3, 2);
     auto &service = step.hosts[0]->service;
@@ -386,9 +522,14 @@ int main() {
         cmocka_unit_test(ends_of_processes_reach_their_own_host_too),
         cmocka_unit_test(what_waits_for_a_slow_host_is_bounded),
         cmocka_unit_test(what_cannot_be_is_dropped),
+        cmocka_unit_test(ends_of_all_hosts_are_gathered),
+        cmocka_unit_test(the_first_end_waits_for_nobody),
+        cmocka_unit_test(the_first_manner_to_end_stays_the_first),
         cmocka_unit_test(ends_that_are_in_order_are_gathered),
         cmocka_unit_test(ends_go_around_hosts_that_are_gone),
         cmocka_unit_test(no_connection_is_made_for_ends),
+        cmocka_unit_test(what_a_lost_host_said_last_comes_before_its_loss),
+        cmocka_unit_test(bad_ends_that_make_no_sense_are_dropped),
         cmocka_unit_test(ends_that_make_no_sense_are_dropped),
     };
     return cmocka_run_group_tests_name("events", tests, nullptr, nullptr);

@@ -2,6 +2,7 @@
 // is believed, or costs more than its bytes.
 #include "common/wire/rank_set.h"
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -25,6 +26,27 @@ bool is_believed(const Numbers &words) {
     return set && set->valid();
 }
 
+std::vector<wire::RankRange> ranges_of(const Numbers &numbers) {
+    std::vector<wire::RankRange> ranges;
+    for (std::uint32_t number : numbers) {
+        if (!ranges.empty() && ranges.back().last + 1 == number)
+            ranges.back().last = number;
+        else
+            ranges.push_back({number, number});
+    }
+    return ranges;
+}
+
+// By ranges it is the same set, and gives them back.
+void check_ranges(const Numbers &numbers) {
+    auto ranges = ranges_of(numbers);
+    RankSet set = RankSet::of_ranges(ranges);
+    assert_true(wire::encode(set) == wire::encode(RankSet{std::span(numbers)}));
+    auto back = set.ranges();
+    assert_true(std::equal(back.begin(), back.end(), ranges.begin(), ranges.end(),
+                           [](const auto &a, const auto &b) { return a.first == b.first && a.last == b.last; }));
+}
+
 // `words`: that it is written in.
 void check_set(const Numbers &numbers, std::size_t words) {
     RankSet set{std::span(numbers)};
@@ -41,6 +63,7 @@ void check_set(const Numbers &numbers, std::size_t words) {
     assert_true(all == numbers);
     if (!numbers.empty())
         assert_int_equal(back->back(), numbers.back());
+    check_ranges(numbers);
 }
 
 void sets_come_back_as_they_were(void **) {
@@ -68,6 +91,7 @@ void a_set_is_what_was_put_into_it(void **) {
         RankSet set{std::span(numbers)};
         assert_true(set.valid());
         assert_true(wire::encode(set).size() <= 4 * (4 + span / 32));
+        check_ranges(numbers);
         assert_true(Numbers(numbers) == [&] {
             Numbers all;
             for (std::uint32_t number : set)

@@ -917,6 +917,23 @@ struct Liar {
     }
 };
 
+// The library keeps no event of an end for later: where no client is left and no tool, it is not given any.
+void an_end_that_nobody_can_hear_of_is_no_event(void **) {
+    World world(2);
+    world.start_tasks();
+    pmix_proc_t first;
+    PMIX_LOAD_PROCID(&first, "job", 0);
+    std::atomic<bool> finalized = false;
+    world.fake.module->client_finalized(
+        &first, nullptr, [](pmix_status_t, void *data) { *static_cast<std::atomic<bool> *>(data) = true; }, &finalized);
+    world.run_until([&] { return finalized.load(); });
+    world.end_task(1, SIGKILL);
+    world.run_until([&] { return world.told(PMIX_ERR_PROC_ABORTED, "job:1"); }); // which is kept
+    Liar(world).there(true);                                                     // comes behind it
+    assert_false(world.told(PMIX_EVENT_PROC_TERMINATED, "job:1"));
+    assert_false(world.told(PMIX_PROC_TERMINATED, "job:1"));
+}
+
 void an_abort_of_all_is_told_whatever_processes_have_said(void **) {
     World world(2);
     world.start_tasks();
@@ -1038,11 +1055,9 @@ void a_group_tells_who_had_ended_before_it_was_built(void **) {
     up.contributions = {{1, wire::encode(part)}};
     world.other->send(0, wire::CollectiveUp::type, share(wire::encode(up)));
     world.run_until([&] { return built && world.told(PMIX_GROUP_MEMBER_FAILED, "job:3"); });
-    wire::HostReport late; // its host says so now
-    late.origin = late.host = 1;
-    late.sequence = 1;
-    late.processes.push_back({3, PMIX_ERR_PROC_ABORTED, 9});
-    world.other->send(0, wire::HostReport::type, share(wire::encode(late)));
+    wire::BadEnds late; // its host says so now
+    late.ends.push_back({{3}, PMIX_ERR_PROC_ABORTED, 9});
+    world.other->send(0, wire::BadEnds::type, share(wire::encode(late)));
     world.run_until([&] { return world.told(PMIX_ERR_PROC_ABORTED, "job:3"); });
     std::lock_guard lock(world.fake.mutex);
     assert_int_equal(std::count(world.fake.events.begin(), world.fake.events.end(),
@@ -1139,6 +1154,7 @@ int main() {
         cmocka_unit_test(a_killed_task_fails_the_fence_and_is_told),
         cmocka_unit_test(an_end_says_so_where_it_is_that_of_the_job),
         cmocka_unit_test(an_inviter_keeps_no_end_from_tools),
+        cmocka_unit_test(an_end_that_nobody_can_hear_of_is_no_event),
         cmocka_unit_test(an_abort_of_all_is_told_whatever_processes_have_said),
         cmocka_unit_test(an_abort_of_all_that_a_host_has_told_is_not_told_again),
         cmocka_unit_test(an_order_to_end_ranks_goes_out_before_the_daemon),
