@@ -303,6 +303,7 @@ server_glue_libindirect_files = \
 	server-glue/indirect/debugger_server.h server-glue/indirect/debugger_server.cc \
 	server-glue/indirect/input_relay.h server-glue/indirect/input_relay.cc \
 	server-glue/indirect/job_tool.h server-glue/indirect/job_tool.cc \
+	server-glue/indirect/keeper.h server-glue/indirect/keeper.cc \
 	server-glue/indirect/held_job.h server-glue/indirect/held_job.cc \
 	server-glue/indirect/launch_wishes.h server-glue/indirect/launch_wishes.cc \
 	server-glue/indirect/packing.h server-glue/indirect/packing.cc \

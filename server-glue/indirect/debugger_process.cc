@@ -77,7 +77,8 @@ Result<void> DebuggerProcess::open() {
                      "with libpmix {} a debugger cannot spawn by a launcher that it has not released; next: have it "
                      "start the launcher with the program",
                      text_of(library_version()));
-    auto server = DebuggerServer::start(start_.loop, start_.nspace, start_.rank, start_.serves, std::move(events));
+    auto server = DebuggerServer::start(start_.loop, start_.nspace, start_.rank, start_.directory, start_.serves,
+                                        std::move(events));
     if (!server)
         return server.failure();
     server_ = std::move(*server);
@@ -123,6 +124,7 @@ void DebuggerProcess::let_go(const LaunchWishes &wishes) {
         return refuse(ours.failure().text);
     released_ = true;
     held_ = HeldJob(wishes.stops);
+    tell_keeper();
     for (const auto &note : wishes.notes)
         fmt::print(stderr, "pmixhost: {}\n", note);
     say(start_.launcher.get(), Released{start_.directory + file_name, wishes.stops.text()}.line());
@@ -196,12 +198,14 @@ void DebuggerProcess::note_ready(const Heard &event) {
     }
     if (place && !ranks.empty())
         held_.stand_at(*place, ranks);
+    tell_keeper();
 }
 
 void DebuggerProcess::note_release(const Notify &event) {
     auto info = unpack_info(event.info);
     if (auto processes = info ? let_go_by((*info)->data(), (*info)->size()) : std::nullopt)
         held_.released(*processes, nspace_);
+    tell_keeper();
 }
 
 // --- the launcher
@@ -283,6 +287,7 @@ void DebuggerProcess::let_job_go_on() {
         return; // not_reached() ends what is held then
     for (const auto &paused : held_.take_paused())
         control(paused, PMIX_JOB_CTRL_RESUME);
+    tell_keeper();
     for (const auto &daemons : held_.take_daemons())
         control({{daemons, 0, true}}, PMIX_JOB_CTRL_KILL);
     if (!held_.is_left() || nspace_.empty())
@@ -292,6 +297,13 @@ void DebuggerProcess::let_job_go_on() {
     info.add_processes(PMIX_EVENT_CUSTOM_RANGE, {proc_of(nspace_, PMIX_RANK_WILDCARD)});
     if (auto packed = pack_info(info.data(), info.size()))
         to_tool(Notify{PMIX_DEBUGGER_RELEASE, PMIX_RANGE_CUSTOM, std::move(*packed)});
+}
+
+// Without this process nobody lets those go who stand, and nobody ends the launcher with its debugger.
+void DebuggerProcess::tell_keeper() {
+    const bool may = released_ && pausing_ == 0 && !held_.may_stand() && !start_.keepalive && !start_.serves;
+    if (may != std::exchange(may_go_on_, may))
+        start_.keeper.when_killed(may ? Keeper::Launcher::goes_on : Keeper::Launcher::ends);
 }
 
 void DebuggerProcess::control(const std::vector<Process> &whom, const char *what) {
@@ -364,11 +376,16 @@ DebuggerServer::Reply DebuggerProcess::noting_who_goes_on(const Call &call, Debu
         return std::find(std::begin(refused), std::end(refused), answer.status) != std::end(refused);
     };
     if (auto second = unpack_info(call.kind == CallKind::control ? call.second : Packed())) {
-        if (auto signals = stops_and_goes((*second)->data(), (*second)->size()); !signals.empty())
-            note = [this, is_success, is_refused, signals, processes = targets_of(call)](const Answer &answer) {
-                if (is_success(answer) || (signals.back() == SIGSTOP && !is_refused(answer)))
+        if (auto signals = stops_and_goes((*second)->data(), (*second)->size()); !signals.empty()) {
+            const bool pauses = signals.back() == SIGSTOP;
+            pausing_ += pauses;
+            tell_keeper();
+            note = [this, is_success, is_refused, signals, pauses, processes = targets_of(call)](const Answer &answer) {
+                pausing_ -= pauses;
+                if (is_success(answer) || (pauses && !is_refused(answer)))
                     held_.signalled(processes, signals, nspace_);
             };
+        }
     }
     auto info = unpack_info(call.kind == CallKind::spawn ? call.first : Packed());
     auto apps = unpack_apps(call.kind == CallKind::spawn ? call.second : Packed());
@@ -382,6 +399,7 @@ DebuggerServer::Reply DebuggerProcess::noting_who_goes_on(const Call &call, Debu
         return reply;
     return [this, note = std::move(note), reply = std::move(reply)](Answer answer) {
         note(answer);
+        tell_keeper();
         if (goes_on_)
             let_job_go_on();
         reply(std::move(answer));

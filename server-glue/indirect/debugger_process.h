@@ -14,6 +14,7 @@
 #include "server-glue/indirect/debugger_server.h"
 #include "server-glue/indirect/held_job.h"
 #include "server-glue/indirect/input_relay.h"
+#include "server-glue/indirect/keeper.h"
 
 #include <map>
 
@@ -28,11 +29,12 @@ class DebuggerProcess {
         UniqueFd input;         // of the launcher; may be empty
         UniqueFd keepalive;     // closes when the debugger ends; may be empty
         UniqueFd tool;          // the other process: side_messages.h
-        std::string directory;  // private, for the file that tells where the job's server is
+        std::string directory;  // private: for libpmix, and the file that tells where the job's server is
         std::string nspace;     // of this process, by the debugger
         std::uint32_t rank = 0; // likewise
         std::string debugger_uri;
         bool serves = false; // the launcher has no program
+        Keeper &keeper;
     };
     DebuggerProcess(Start start, std::function<void()> on_end);
     // Fails (limit, system).
@@ -51,6 +53,7 @@ class DebuggerProcess {
     void note_ready(const Heard &event);
     DebuggerServer::Reply noting_who_goes_on(const Call &call, DebuggerServer::Reply reply);
     void let_job_go_on(); // the debugger is gone
+    void tell_keeper();   // whenever somebody may have come to stand, or has gone on
     void control(const std::vector<Process> &whom, const char *what);
     void on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply);
     void on_tool_message(std::uint8_t type, const Bytes &payload);
@@ -88,9 +91,10 @@ class DebuggerProcess {
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
     HeldJob held_;
-    // goes_on_: without the debugger, which is gone.
+    // goes_on_: without the debugger, which is gone; may_go_on_: without this process, as the keeper knows.
     bool released_ = false, refused_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
-         told_start_ = false, told_launch_ = false, over_ = false, killed_ = false;
+         told_start_ = false, told_launch_ = false, over_ = false, killed_ = false, may_go_on_ = false;
+    int pausing_ = 0;              // pauses that are not answered
     std::optional<Heard> bad_end_; // the first one
     std::optional<int> exit_code_; // the launcher's
 };

@@ -273,7 +273,8 @@ Result<LaunchWishes> get_wishes(const std::string &nspace) {
 } // namespace
 
 Result<std::unique_ptr<DebuggerServer>> DebuggerServer::start(EventLoop &loop, std::string nspace, std::uint32_t rank,
-                                                              bool serves, Events events) {
+                                                              const std::string &directory, bool serves,
+                                                              Events events) {
     std::unique_ptr<DebuggerServer> server(
         new DebuggerServer(loop, std::move(nspace), rank, serves, std::move(events)));
     auto complain = [](const std::string &what) {
@@ -287,7 +288,7 @@ Result<std::unique_ptr<DebuggerServer>> DebuggerServer::start(EventLoop &loop, s
     server->calls_ = std::move(*calls);
     server->takeover_ = std::move(*takeover);
     the_server = server.get();
-    server->first_->run("PMIx_server_init", [raw = server.get()] {
+    server->first_->run("PMIx_server_init", [raw = server.get(), directory] {
         static pmix_server_module_t module{}; // libpmix keeps it
         module.spawn = on_spawn;
         module.query = on_query;
@@ -300,6 +301,8 @@ Result<std::unique_ptr<DebuggerServer>> DebuggerServer::start(EventLoop &loop, s
         InfoList info;
         info.add(PMIX_SERVER_NSPACE, raw->nspace_);
         info.add_rank(PMIX_SERVER_RANK, raw->rank_);
+        info.add(PMIX_SERVER_TMPDIR, directory);
+        info.add(PMIX_SYSTEM_TMPDIR, directory);
         pmix_status_t status;
         {
             ListenerTakeover::Scope scope(*raw->takeover_);

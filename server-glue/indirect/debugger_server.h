@@ -35,9 +35,10 @@ class DebuggerServer {
         std::function<void(int signal, Reply reply)> on_signal;            // likewise
         std::function<void()> on_debugger_gone;                            // may come more than once
     };
-    // `nspace` and `rank`: what the debugger calls this process. `serves`: at once. Fails (limit, system).
+    // `nspace` and `rank`: what the debugger calls this process. `directory`: where libpmix has its files, whatever the
+    // debugger's environment says; who is killed leaves them there. `serves`: at once. Fails (limit, system).
     static Result<std::unique_ptr<DebuggerServer>> start(EventLoop &loop, std::string nspace, std::uint32_t rank,
-                                                         bool serves, Events events);
+                                                         const std::string &directory, bool serves, Events events);
     ~DebuggerServer();
     DebuggerServer(const DebuggerServer &) = delete;
 

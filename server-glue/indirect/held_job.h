@@ -21,6 +21,8 @@ class HeldJob {
     // Somebody stands at a stop: nobody but the debugger lets the job go on.
     bool stands() const { return standing_.any(); }
     bool any() const { return stands() || pauses_.any(); }
+    // Likewise, as far as can be told: its daemons may have left somebody standing.
+    bool may_stand() const { return any() || had_daemons_; }
     void stand_at(StopPlace place, const std::vector<Rank> &ranks) { standing_.stand_at(place, ranks); }
     // PMIX_DEBUGGER_RELEASE for these processes; none: for all of `job`.
     void released(const std::vector<Process> &processes, const std::string &job);

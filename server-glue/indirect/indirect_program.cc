@@ -3,11 +3,13 @@
 // starts it (plugins/kit/indirect_launch.h).
 //
 // Two processes, since libpmix is either a server or a tool: the debugger has one for its server (debugger_process.h),
-// which has the other one do at the job's server what the debugger asks for (tool_process.h).
+// which has the other one do at the job's server what the debugger asks for (tool_process.h). A third one sees to what
+// the first one leaves when it is killed (keeper.h).
 //
 //   pmixhost-indirect [relay] [serve]   descriptor 3: the launcher; 4, with "relay": the other end of its input; and
 //                                       the environment that the debugger gave; "serve": the launcher has no program
 #include "server-glue/indirect/debugger_process.h"
+#include "server-glue/indirect/keeper.h"
 #include "server-glue/indirect/tool_process.h"
 
 #include "common/base/fd_pair.h"
@@ -55,12 +57,12 @@ class OwnDirectory {
     }
     ~OwnDirectory() { remove(); }
     void remove() {
-        std::error_code ignored;
         if (!path_.empty())
-            std::filesystem::remove_all(path_, ignored);
+            remove_own_directory(path_);
         path_.clear();
     }
     OwnDirectory(const OwnDirectory &) = delete;
+    void leave() { path_.clear(); } // it is another process'
     const std::string &path() const { return path_; }
 
   private:
@@ -84,23 +86,23 @@ UniqueFd launcher_behind(int socket) {
 }
 
 // Ends this process, and nothing but: libpmix' threads may be calling up, and one may be in PMIx_server_init for ever.
-int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays, bool serves) {
+int debugger_process(UniqueFd launcher_end, UniqueFd tool, UniqueFd keepalive, OwnDirectory &directory, Keeper &keeper,
+                     bool relays, bool serves) {
     auto loop = EventLoop::create([](const std::string &what) { fail("internal error: " + what); });
-    OwnDirectory directory;
     if (!loop)
         return fail(loop.failure().text);
-    if (directory.path().empty())
-        return fail(fmt::format("no directory can be made: {}", std::strerror(errno)));
     const char *nspace = std::getenv("PMIX_NAMESPACE"), *uri = std::getenv("PMIX_LAUNCHER_RNDZ_URI");
-    DebuggerProcess process({**loop, given(launcher_fd), launcher_behind(launcher_fd),
-                             relays ? given(input_fd) : UniqueFd(), std::move(keepalive), std::move(tool),
-                             directory.path(), nspace ? nspace : fmt::format("pmixhost.indirect.{}", getpid()),
-                             number_in<std::uint32_t>("PMIX_RANK", 0), uri ? uri : "", serves},
+    DebuggerProcess process({**loop, given(launcher_fd), std::move(launcher_end), relays ? given(input_fd) : UniqueFd(),
+                             std::move(keepalive), std::move(tool), directory.path(),
+                             nspace ? nspace : fmt::format("pmixhost.indirect.{}", getpid()),
+                             number_in<std::uint32_t>("PMIX_RANK", 0), uri ? uri : "", serves, keeper},
                             [&loop] { (*loop)->stop(); });
     if (auto opened = process.open(); !opened)
         return fail(opened.failure().text);
     auto ran = (*loop)->run();
     int code = ran ? 0 : fail(ran.failure().text);
+    if (ran)
+        keeper.when_killed(Keeper::Launcher::goes_on); // it has its last word
     directory.remove();
     std::fflush(nullptr);
     ::_exit(code);
@@ -139,10 +141,21 @@ int main(int argc, char **argv) {
         // libpmix closes its own when the debugger is gone.
         int keepalive = number_in("PMIX_KEEPALIVE_PIPE", -1);
         UniqueFd own_keepalive(keepalive < 0 ? -1 : ::fcntl(keepalive, F_DUPFD_CLOEXEC, launcher_fd));
+        UniqueFd launcher_end = launcher_behind(launcher_fd);
+        OwnDirectory directory;
+        if (directory.path().empty())
+            return fail(fmt::format("no directory can be made: {}", std::strerror(errno)));
+        auto keeper = Keeper::start(directory.path(), launcher_end);
+        if (!keeper)
+            return fail(keeper.failure().text);
         pid_t parent = getpid(), pid = ::fork(); // there is one thread
-        if (pid < 0)
+        if (pid < 0) {
+            keeper->when_killed(Keeper::Launcher::goes_on);
             return fail(std::strerror(errno));
+        }
         if (pid == 0) {
+            directory.leave();
+            keeper->forget();
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent)
                 return 1;
@@ -155,7 +168,10 @@ int main(int argc, char **argv) {
             return tool_process(std::move(sides->second));
         }
         sides->second.reset();
-        return debugger_process(std::move(sides->first), std::move(own_keepalive), relays, serves);
+        int code = debugger_process(std::move(launcher_end), std::move(sides->first), std::move(own_keepalive),
+                                    directory, *keeper, relays, serves);
+        keeper->when_killed(Keeper::Launcher::goes_on); // it hears of this itself
+        return code;
     } catch (const std::exception &e) {
         return fail(e.what());
     }

@@ -6,6 +6,7 @@
 #include "server-glue/indirect/debugger_peer.h"
 #include "server-glue/indirect/held_job.h"
 #include "server-glue/indirect/input_relay.h"
+#include "server-glue/indirect/keeper.h"
 #include "server-glue/indirect/launch_wishes.h"
 #include "server-glue/library/info_list.h"
 
@@ -17,7 +18,9 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <pmix.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 using namespace pmixhost;
@@ -441,6 +444,55 @@ void the_debugger_is_the_users_own(void **) {
         assert_int_equal(check_debugger(other).failure().kind, ErrorKind::invalid);
 }
 
+// It is killed: its directory goes with all that is in it, and first the launcher, where nobody else would end that.
+void what_is_killed_leaves_nothing(void **) {
+    using What = Keeper::Launcher;
+    const std::vector<std::pair<std::vector<What>, bool>> told_and_ends = {
+        {{}, true}, {{What::goes_on}, false}, {{What::goes_on, What::ends}, true}};
+    for (const auto &[told, ends] : told_and_ends) {
+        auto loop = make_loop();
+        std::string directory = "/tmp/pmixhost-unit.XXXXXX";
+        assert_non_null(::mkdtemp(directory.data()));
+        assert_int_equal(::mkdir((directory + "/pmix_dstor").c_str(), 0700), 0);
+        UniqueFd file(::open((directory + "/pmix_dstor/file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        assert_true(static_cast<bool>(file));
+        auto sleeps = [] {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            std::signal(SIGTERM, SIG_DFL);
+            for (;;)
+                ::pause();
+        };
+        pid_t launcher = ::fork();
+        if (launcher == 0)
+            sleeps();
+        UniqueFd launcher_end(static_cast<int>(syscall(SYS_pidfd_open, launcher, 0)));
+        auto works = make_pipe();
+        pid_t first = ::fork();
+        if (first == 0) {
+            auto keeper = Keeper::start(directory, launcher_end);
+            if (!keeper)
+                ::_exit(1);
+            for (What what : told)
+                keeper->when_killed(what);
+            (void)!::write(works->second.get(), "w", 1);
+            sleeps();
+        }
+        works->second.reset();
+        char word = 0;
+        assert_int_equal(::read(works->first.get(), &word, 1), 1);
+        assert_int_equal(::access(directory.c_str(), F_OK), 0);
+        assert_int_equal(::kill(first, SIGKILL), 0);
+        assert_int_equal(::waitpid(first, nullptr, 0), first);
+        assert_int_equal(::read(works->first.get(), &word, 1), 0); // the keeper holds nothing of it
+        run_until(*loop, [&] { return ::access(directory.c_str(), F_OK) != 0; });
+        if (!ends)
+            assert_int_equal(::kill(launcher, SIGUSR1), 0); // by which it ends, as it got no other signal before
+        int status = 0;
+        assert_int_equal(::waitpid(launcher, &status, 0), launcher);
+        assert_int_equal(WTERMSIG(status), ends ? SIGTERM : SIGUSR1);
+    }
+}
+
 // Who has taken the address of a debugger that has ended, say.
 void another_users_is_not_obeyed(void **) {
     if (::geteuid() != 0)
@@ -566,6 +618,7 @@ int main() {
         cmocka_unit_test(without_a_debugger_the_input_ends_with_what_it_was),
         cmocka_unit_test(input_that_is_not_read_has_a_bound),
         cmocka_unit_test(the_debugger_is_the_users_own),
+        cmocka_unit_test(what_is_killed_leaves_nothing),
         cmocka_unit_test(another_users_is_not_obeyed),
         cmocka_unit_test(the_program_gets_what_is_the_debuggers),
     };

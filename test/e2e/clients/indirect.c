@@ -19,13 +19,15 @@
  *                         file "go" is there; left: when the daemons have ended; gone: behind the release of the
  *                         processes
  *        leave            finalizes and ends while it holds the launcher
+ *        cut=held|stops|runs  makes "held" there, and waits for the loss of the launcher, which it hears of as
+ *                         of its end
  *        nohup            the launcher has no keep-alive pipe (PMIX_NOHUP)
  * Prints "launcher ready", "early STATUS", "job NS", "first", "runs", "stops at PLACE", "table N processes on H hosts",
  * "daemons NS", "end CODE" or "end CODE of RANK", "launcher gone". What the launcher prints is printed, too. */
 #include "initiator.h"
 
 static struct {
-    const char *stop, *daemon, *push, *die;
+    const char *stop, *daemon, *push, *die, *cut;
     int rank, only;
     bool resume, kill, early, pause, pauses, after, bad, leave, nohup, first;
 } ask = {.stop = "init", .rank = -1, .only = -1};
@@ -95,7 +97,7 @@ EVENT_HANDLER(on_bad, note_bad, PMIX_SUCCESS)
 
 static void note_lost(const struct event *event) {
     (void)event;
-    if (!heard.job[0]) /* else the end of the job is still to come */
+    if (!heard.job[0] && !ask.cut) /* else the end of the job is still to come */
         note_wrong("the launcher is gone");
     heard.lost++;
 }
@@ -166,6 +168,17 @@ static void dies(const char *where) {
         raise(SIGKILL);
 }
 
+static void is_cut(const char *where) {
+    if (!ask.cut || strcmp(ask.cut, where))
+        return;
+    close(open("held", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    wait_for_count(&heard.lost, 1, "the loss of the launcher");
+    say("launcher gone");
+    must(PMIx_tool_finalize());
+    say("ok 0");
+    exit(0);
+}
+
 static char **read_words(char **word) {
     for (; *word && strcmp(*word, "--"); word++) {
         ask.early |= !strcmp(*word, "early");
@@ -182,8 +195,8 @@ static char **read_words(char **word) {
             ask.rank = atoi(*word + 5);
         if (!strncmp(*word, "only=", 5))
             ask.only = atoi(*word + 5);
-        const char *keys[] = {"stop=", "daemon=", "push=", "die="},
-                   **values[] = {&ask.stop, &ask.daemon, &ask.push, &ask.die};
+        const char *keys[] = {"stop=", "daemon=", "push=", "die=", "cut="},
+                   **values[] = {&ask.stop, &ask.daemon, &ask.push, &ask.die, &ask.cut};
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             if (!strncmp(*word, keys[i], strlen(keys[i])))
                 *values[i] = *word + strlen(keys[i]);
@@ -223,6 +236,7 @@ int main(int argc, char **argv) {
         say("early %s", status_name(query("nobody", &results, &count)));
     }
     dies("held");
+    is_cut("held");
     if (ask.leave) {
         must(PMIx_tool_finalize());
         say("ok 0");
@@ -244,11 +258,13 @@ int main(int argc, char **argv) {
     if (strcmp(ask.stop, "no")) {
         wait_for_count(&heard.stopped, 1, "PMIX_READY_FOR_DEBUG");
         say("stops at %s", heard.place);
+        is_cut("stops");
     }
     wait_for_count(&heard.launched, 1, "PMIX_LAUNCH_COMPLETE");
     say("job %s", heard.job);
     say(heard.start == 1 && heard.launched == 1 ? "runs" : "runs, told wrongly");
     dies(strcmp(ask.stop, "no") ? "stops" : "runs");
+    is_cut("runs");
     if (!ask.first) /* else they may have ended */
         print_table(heard.job, ask.rank < 0);
     if (ask.daemon)

@@ -145,6 +145,41 @@ debugs nohup stop=exec daemon=/bin/true after die=left -- srun "$mpi" -N2 -n2 sh
 ok "and who is left by daemons that have let nobody go" until_true 90 went_on
 is_clean "left"
 
+# What stands between the two is killed (of its processes the one that srun has started), and cannot clear up. The
+# debugger hears of it as of srun's end; and srun ends as it would with its debugger, while that is still there.
+files() { on_host head find /tmp -mindepth 1 -maxdepth 1 -user pmixuser1 | sort; }
+cut_it() {
+    # shellcheck disable=SC2016 # for the shell inside
+    on_host head sh -c 'pkill -KILL -f -P "$(pgrep -d, -x srun)" libexec/pmixhost/pmixhost-indirect' &&
+        until_true 40 "$@" && : >"$test_dir/cut"
+}
+same_files() { [[ $(files) == "$before" ]]; }
+is_cut() { # WHERE
+    ok "it is killed, $1: the debugger hears of it" well
+    ok "it is killed, $1: srun is dealt with at once" test -e "$test_dir/cut"
+    is_clean "it is killed, $1"
+    ok "it is killed, $1: and no file of libpmix" until_true 20 same_files || diag "before: $before"$'\n'"now: $(files)"
+    rm -f "$test_dir/cut"
+}
+until_true 20 eval '! on_host head pgrep -u pmixuser1 -x pmixhostd >/dev/null'
+before=$(files)
+for where in held stops runs; do
+    how=(stop=exec)
+    [[ $where != runs ]] || how=(stop=no)
+    held cut_it nothing_runs
+    debugs "${how[@]}" cut=$where -- srun "$mpi" -N2 -n2 sh -c 'exec sleep 60'
+    wait
+    is_cut "$where"
+done
+held cut_it went_on
+debugs nohup stop=no cut=runs -- srun "$mpi" -N2 -n2 sh -c "$goes_on"
+wait
+is_cut "where the job goes on without it"
+held cut_it nothing_runs
+debugs nohup stop=exec cut=stops -- srun "$mpi" -N2 -n2 sh -c "$goes_on"
+wait
+is_cut "where it would go on, and stands"
+
 # While srun waits in the queue, which squeue sees.
 (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N"$host_limit" --exclusive \
     sh -c ': >full; until [ -e empty ]; do sleep 0.1; done') >/dev/null 2>&1 </dev/null &
