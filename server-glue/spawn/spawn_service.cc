@@ -3,11 +3,11 @@
 
 namespace pmixhost {
 
-void SpawnService::spawn(wire::SpawnRequest request, SpawnAnswer answer, Lasts lasts) {
+void SpawnService::spawn(wire::SpawnRequest request, SpawnAnswer answer, Lasts lasts, IsHere is_here) {
     if (leaving_)
         return answer(PMIX_ERR_JOB_CANCELED, {});
     request.id = next_id_++;
-    waiting_.emplace(request.id, Waiting{std::move(answer), lasts});
+    waiting_.emplace(request.id, Waiting{std::move(answer), lasts, std::move(is_here)});
     if (!send_(wire::SpawnRequest::type, share(wire::encode(request)))) {
         if (auto node = waiting_.extract(request.id))
             node.mapped().answer(PMIX_ERR_UNREACH, {});
@@ -21,13 +21,32 @@ void SpawnService::leave() {
         if (waiting.lasts == Lasts::with_us)
             of_tools.push_back(id);
     }
-    for (std::uint64_t id : of_tools) {
-        auto node = waiting_.extract(id); // unless an answer before has changed everything
-        if (!node)
+    for (std::uint64_t id : of_tools)
+        cancel(id);
+}
+
+bool SpawnService::end_what_nobody_awaits() {
+    std::vector<std::uint64_t> of_nobody;
+    bool any = false;
+    for (const auto &[id, waiting] : waiting_) {
+        if (waiting.lasts != Lasts::with_us || !waiting.is_here)
             continue;
-        send_(wire::SpawnCancel::type, share(wire::encode(wire::SpawnCancel{id})));
-        node.mapped().answer(PMIX_ERR_JOB_CANCELED, {});
+        if (waiting.is_here())
+            any = true;
+        else
+            of_nobody.push_back(id);
     }
+    for (std::uint64_t id : of_nobody)
+        cancel(id);
+    return any;
+}
+
+void SpawnService::cancel(std::uint64_t id) {
+    auto node = waiting_.extract(id); // unless an answer before has changed everything
+    if (!node)
+        return;
+    send_(wire::SpawnCancel::type, share(wire::encode(wire::SpawnCancel{id})));
+    node.mapped().answer(PMIX_ERR_JOB_CANCELED, {});
 }
 
 void SpawnService::on_reply(wire::SpawnReply reply) {

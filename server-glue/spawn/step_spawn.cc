@@ -25,6 +25,9 @@ static Duration target_patience(const wire::SpawnRequest &request) {
     return std::chrono::seconds(30);
 }
 
+// Whether whoever waits for the answer is still there: libpmix does not say when a tool goes.
+static constexpr Duration tools_look = std::chrono::seconds(1);
+
 // Jobs at once: their commands are of the gate's control group, whose number of processes all users share.
 static constexpr std::size_t most_of_lobby = 8;
 
@@ -174,21 +177,18 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
     job.goes_on = says_nohup(request);
     job.stands = !target && has_stops(request);
     job.tells_end = tells_end(request);
-    const auto lasts = job.ends_with_tool() ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
-    reply = around(std::move(reply),
-                   [this, job = std::move(job)](SpawnAnswer &waiting, pmix_status_t status, const std::string &nspace) {
-                       if (status == PMIX_SUCCESS)
-                           spawned_.runs(nspace, job);
-                       waiting(status, nspace);
-                   });
-    if (!target) {
-        places_.note_sent();
-        return spawn_.spawn(std::move(request), std::move(reply), lasts);
-    }
+    reply =
+        around(std::move(reply), [this, job](SpawnAnswer &waiting, pmix_status_t status, const std::string &nspace) {
+            if (status == PMIX_SUCCESS)
+                spawned_.runs(nspace, job);
+            waiting(status, nspace);
+        });
+    if (!target)
+        return ask_launcher(std::move(request), std::move(reply), job);
     if (!context_.may(caller, policy::Action::debug))
         return reply(PMIX_ERR_NO_PERMISSIONS, {});
     auto held = std::make_shared<std::pair<wire::SpawnRequest, SpawnAnswer>>(std::move(request), std::move(reply));
-    find_target(*target, held->first, [this, held, lasts, since = context_.now()](pmix_status_t status, auto targets) {
+    find_target(*target, held->first, [this, held, job, since = context_.now()](pmix_status_t status, auto targets) {
         auto &[waiting, answer] = *held;
         take_from_start_limit(waiting, context_.now() - since);
         if (status == PMIX_SUCCESS && targets.empty())
@@ -196,9 +196,21 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
         if (status != PMIX_SUCCESS || context_.ending)
             return answer(status != PMIX_SUCCESS ? status : PMIX_ERR_JOB_CANCELED, {});
         waiting.targets = std::move(targets);
-        places_.note_sent();
-        spawn_.spawn(std::move(waiting), std::move(answer), lasts);
+        ask_launcher(std::move(waiting), std::move(answer), job);
     });
+}
+
+void StepSpawn::ask_launcher(wire::SpawnRequest request, SpawnAnswer reply, const SpawnedJob &job) {
+    places_.note_sent();
+    const auto lasts = job.ends_with_tool() ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
+    spawn_.spawn(std::move(request), std::move(reply), lasts, job.tool_is_here);
+    if (job.tool_is_here)
+        look_at_tools_ = std::min(look_at_tools_, context_.now() + tools_look);
+}
+
+void StepSpawn::on_time(TimePoint now) {
+    if (now >= look_at_tools_)
+        look_at_tools_ = spawn_.end_what_nobody_awaits() ? now + tools_look : TimePoint::max();
 }
 
 // Where the processes are that shall be debugged.

@@ -27,6 +27,8 @@ class StepSpawn final : public StepService {
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     void on_launcher_gone() override { spawn_.on_launcher_gone(); }
+    TimePoint next_time() const override { return look_at_tools_; }
+    void on_time(TimePoint now) override;
 
   private:
     using Starting = std::shared_ptr<StartingJobs::Held>;
@@ -43,6 +45,7 @@ class StepSpawn final : public StepService {
                      std::function<void(pmix_status_t, std::vector<wire::TargetHost>)> then);
     SpawnAnswer noted(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply);
     void on_spawned(wire::SpawnReply message);
+    void ask_launcher(wire::SpawnRequest request, SpawnAnswer reply, const SpawnedJob &job);
 
     StepContext &context_;
     SpawnedJobs &spawned_;
@@ -53,6 +56,7 @@ class StepSpawn final : public StepService {
     SpawnPlaces &places_;
     StartingJobs starting_;
     SpawnService spawn_;
+    TimePoint look_at_tools_ = TimePoint::max(); // libpmix does not say when one goes
 };
 
 } // namespace pmixhost

@@ -1,5 +1,6 @@
-// What a step's daemon that leaves does about jobs that are being started: those that tools have asked for are taken
-// back, since nobody would end them (SpawnService); others go on. And how many jobs a lobby starts at once.
+// What a step's daemon that leaves, or from which a tool goes, does about jobs that are being started: those that tools
+// have asked for are taken back, since nobody would end them (SpawnService); others go on. And how many jobs a lobby
+// starts at once.
 #include "common/transport/invitation.h"
 #include "server-glue/daemon/step_services.h"
 #include "server-glue/library/upcall_handlers.h"
@@ -47,6 +48,7 @@ struct World {
     std::unique_ptr<Mesh> mesh, launcher;
     std::vector<std::string> heard; // by the launcher
     std::vector<pmix_status_t> answers;
+    bool tool_is_here = true;
     UpcallHandlers handlers;
     std::optional<StepServices> services;
 
@@ -64,7 +66,7 @@ struct World {
         services->children_io.take_asks(handlers);
         ToolVisitor visitor;
         visitor.nspace = "tool";
-        services->tools.came(visitor, {[] { return true; }, [] { return std::size_t{0}; }});
+        services->tools.came(visitor, {[this] { return tool_is_here; }, [] { return std::size_t{0}; }});
         launcher = make_mesh(context->launcher_peer(),
                              [this](std::uint8_t type, const Bytes &payload) { hear(type, payload); });
     }
@@ -167,6 +169,27 @@ void what_a_tool_waits_for_is_taken_back(void **) {
     assert_true((world.heard == std::vector<std::string>{"request 1", "request 2", "request 3", "cancel 1", "over"}));
 }
 
+// While its job waits for hosts, say.
+void what_a_killed_tool_waits_for_is_taken_back(void **) {
+    World world;
+    auto pass = [&] { world.services->spawn.on_time(world.services->spawn.next_time()); };
+    world.spawn({"job", 0});
+    assert_true(world.services->spawn.next_time() == TimePoint::max());
+    world.spawn({"tool", 0});
+    world.spawn({"tool", 0}, true);
+    run_until(*world.loop, [&] { return world.heard.size() == 3; });
+    pass();
+    assert_true(world.answers.empty() && world.heard.size() == 3);
+    world.tool_is_here = false;
+    pass();
+    assert_true(world.answers == std::vector<pmix_status_t>{PMIX_ERR_JOB_CANCELED});
+    run_until(*world.loop, [&] { return world.heard.size() == 4; });
+    assert_string_equal(world.heard.back().c_str(), "cancel 2");
+    assert_true(world.services->spawn.next_time() == TimePoint::max());
+    world.launcher_answers(2, "late");
+    assert_int_equal(world.answers.size(), 1);
+}
+
 // It would go on without its tool, but stands first, and nobody would let it go.
 void what_would_stand_without_its_tool_is_taken_back(void **) {
     World world;
@@ -247,6 +270,7 @@ void a_lobby_counts_both_jobs_of_a_request(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_a_tool_waits_for_is_taken_back),
+        cmocka_unit_test(what_a_killed_tool_waits_for_is_taken_back),
         cmocka_unit_test(what_would_stand_without_its_tool_is_taken_back),
         cmocka_unit_test(a_request_that_waits_for_the_launcher_is_taken_back_as_well),
         cmocka_unit_test(who_leaves_asks_for_nothing_more),

@@ -11,8 +11,16 @@ cat >"$test_dir/runs.sh" <<'SH'
 until [ -e end ]; do sleep 0.1; done
 [ -e well ] || exit 3
 SH
-(cd "$test_dir" && exec timeout -k 5 620 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
-    srun $mpi -N3 -n3 sh -c ': >up.\$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done' &
+# The last process of what is spawned is kept from its program while "hold" is there: PMIx_Spawn does not return.
+cat >"$test_dir/prolog" <<SH
+#!/bin/sh
+[ -e "$test_dir/hold" ] && [ "\$SLURM_PROCID" = 2 ] || exit 0
+: >"$test_dir/is-held"
+while [ -e "$test_dir/hold" ]; do sleep 0.1; done
+SH
+chmod 755 "$test_dir/prolog"
+(cd "$test_dir" && exec timeout -k 5 680 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
+    srun $mpi -N3 -n3 --task-prolog=$test_dir/prolog sh -c ': >up.\$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done' &
     until [ -e attach ]; do sleep 0.1; done
     second='srun $mpi --overlap -N2 -n4 sh runs.sh'
     \$second
@@ -175,6 +183,40 @@ for how in stands runs; do
     ok "$how: until its own end" until_true 30 nothing_else
 done
 
+# While its job is being started: two of the processes stand, the third one has yet to come, and PMIx_Spawn waits.
+outliving() { # STATE: prints how many are in it
+    local host
+    for host in "$h1" "$h2" "$h3"; do
+        # shellcheck disable=SC2016 # for the shell inside
+        on_host "$host" sh -c 'for p in $(pgrep -x outlives.sh); do grep "^State:.'"$1"'" /proc/$p/status; done; true'
+    done | wc -l
+}
+kill_it() {
+    until_true 50 test -e "$test_dir/is-held" && until_true 30 eval '(($(outliving T) == 2))' && : >"$test_dir/two-stood"
+    on_host "$h1" pkill -KILL -f "^$clients/debugger nohup|^$clients/debugger stop="
+}
+for how in ends outlives; do
+    rm -f "$test_dir"/{outlive,is-held,two-stood} "$test_dir"/outlived.*
+    touch "$test_dir/hold"
+    nohup=()
+    [[ $how == ends ]] || nohup=(nohup)
+    kill_it &
+    debugs "${nohup[@]}" stop=exec np=3 program="$test_dir/outlives.sh"
+    wait $!
+    is "$how: it is killed while its job is being started" "$status $(grep -c '^job' <<<"$output")" "137 0"
+    ok "$how: of which two processes stand" test -e "$test_dir/two-stood"
+    if [[ $how == ends ]]; then
+        ok "$how: the job ends before it has been started" until_true 40 nothing_else || diag "left: $(steps)"
+        is "$how: and nobody has gone on" "$(cd "$test_dir" && echo outlived.*)" 'outlived.*'
+    else
+        rm -f "$test_dir/hold"
+        ok "$how: what shall go on without it does" until_true 40 up outlived 3
+        touch "$test_dir/outlive"
+        ok "$how: until its own end" until_true 40 nothing_else || diag "left: $(steps)"
+    fi
+    is "$how: nobody is left standing" "$(outliving .)" 0
+done
+
 # Another one, when its daemons hold the job; and daemons that die.
 hold=yes
 debugs node=1 dies
@@ -288,6 +330,26 @@ hold=
 touch "$test_dir/over"
 wait "$host_pid" || true
 
+# ------------------------------------------------------ a debugger of the login host, whose desk is killed
+
+rm -f "$test_dir"/{over,up.*} "$CLIENT_DIR"/*
+configure '[tools]' 'policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
+(cd "$test_dir" && exec timeout -k 5 200 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 \
+    srun "$mpi" -N3 -n3 sh -c ': >up.$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done') >"$test_dir/host.out" 2>&1 </dev/null &
+host_pid=$!
+ok "a job runs, for a debugger of the login host" until_true 40 up up 3
+job=$(as_user root squeue -h -u pmixuser1 -o %i)
+(cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- \
+    "$pmixhost" with "$job.0" -- "$clients/debugger" stop=exec np=3 stays) >"$test_dir/distant" 2>&1 </dev/null &
+debugger=$!
+ok "which has another one stand" until_true 60 test -e "$CLIENT_DIR/stays" || diag "$(<"$test_dir/distant")"
+on_host head pkill -KILL -u pmixuser1 -f '[p]mixhostd --desk'
+ok "its desk is killed: that job ends, which nobody would let go" until_true 40 nothing_else || diag "left: $(steps)"
+touch "$CLIENT_DIR/leave"
+wait "$debugger" || true
+touch "$test_dir/over"
+wait "$host_pid" || true
+
 # ---------------------------------------------------------------------------------------- what the rules say
 
 rm -f "$test_dir"/{over,up.*}
@@ -306,4 +368,5 @@ is "nothing was started" "$(steps)" ""
 touch "$test_dir/over"
 wait "$host_pid" || true
 configure
+ok "nothing is left" no_litter 30
 done_testing
