@@ -252,9 +252,9 @@ server_glue_libgate_files = \
 	server-glue/gate/desk_channel.cc server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc \
 	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
+	server-glue/gate/refused_tools.h server-glue/gate/refused_tools.cc \
 	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
 	server-glue/guard/hello.h server-glue/guard/hello.cc \
-	server-glue/gate/refused_tools.h server-glue/gate/refused_tools.cc \
 	server-glue/guard/hello_directives.h server-glue/guard/hello_directives.cc \
 	server-glue/guard/hello_peek.h server-glue/guard/hello_peek.cc \
 	server-glue/guard/remote_hello.h server-glue/guard/remote_hello.cc \

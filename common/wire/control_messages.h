@@ -41,7 +41,7 @@ struct SignalRanks {
         field(&SignalRanks::whole, "whole", "1: all processes there");
         field(&SignalRanks::ranks, "ranks", "else these, on the host or behind it");
         field(&SignalRanks::signals, "signals",
-              "signal numbers, for each process in this order; 0 alone: are they there?");
+              "signal numbers, for each process in this order; 0 alone: are they there?; -18: the end of a pause");
         field(&SignalRanks::timeout_ms, "timeout_ms", "when to answer with what there is");
     }
 };

@@ -2,6 +2,7 @@
 #include "server-glue/control/job_control.h"
 
 #include "common/text/printable.h"
+#include "server-glue/debug/release.h"
 
 #include <algorithm>
 #include <csignal>
@@ -18,7 +19,7 @@ static constexpr Duration longest = std::chrono::hours(24);
 // What one message asks is bounded by what one upcall may hold.
 static bool are_signals(const std::vector<std::int32_t> &signals) {
     return !signals.empty() && signals.size() <= JobControlAsk::max_signals &&
-           std::all_of(signals.begin(), signals.end(), [](int s) { return s > 0 && s < NSIG; });
+           std::all_of(signals.begin(), signals.end(), [](int s) { return (s > 0 && s < NSIG) || s == end_of_pause; });
 }
 
 bool makes_sense(const wire::ControlOrder &order) {

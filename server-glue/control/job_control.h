@@ -7,7 +7,8 @@
 // alone. The processes behind a host come first and are counted there, then its own, because they may be what keeps
 // its daemon alive; the caller comes at the very end. A host that is asked again, because the host that asked it has
 // gone, does it once. A request may hold several signals: each process gets them in their order. The event is sent
-// first; when there is nothing else, the processes that are there are counted.
+// first; when there is nothing else, the processes that are there are counted. Of a daemon, not of a process, the end
+// of a pause is one of the signals (debug/release.h).
 //
 // The answer: SUCCESS (all named processes that the job has were signalled), NOT_FOUND (none of them
 // runs, or there never was such a one), PARTIAL_SUCCESS (some had ended), LOST_CONNECTION (a host is
@@ -30,7 +31,7 @@ namespace pmixhost {
 class JobControlPort {
   public:
     virtual ~JobControlPort() = default;
-    // Signals a process of this host; false when it does not run.
+    // Signals a process of this host, or ends its pause; false when it does not run.
     virtual bool signal_local(Rank rank, int signal) = 0;
     // Ends the whole job with the RM's means.
     virtual void end_job(std::string why, StatusReply reply) = 0;
@@ -40,7 +41,7 @@ class JobControlPort {
 
 pmix_status_t status_of(const wire::ControlOutcome &outcome);
 void add(wire::ControlOutcome &sum, const wire::ControlOutcome &more);
-// True for an event, 1 to max_signals numbers of signals, or both.
+// True for an event, 1 to max_signals numbers of signals or ends of a pause, or both.
 bool makes_sense(const wire::ControlOrder &order);
 
 class JobControl {

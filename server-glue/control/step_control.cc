@@ -113,7 +113,7 @@ void StepControl::debugger_gone(const Process &tool, const Bytes &nspace) {
     if (context_.ending)
         return resume_without_answer(ask.targets);
     ask.caller = tool;
-    ask.order.signals = {SIGCONT};
+    ask.order.signals = {end_of_pause};
     ask.reply = {[this, nspace](pmix_status_t status) {
                      if (status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) // it has ended
                          context_.log.warning("what a debugger has paused of {} may still stand: {}", printable(nspace),
@@ -125,7 +125,7 @@ void StepControl::debugger_gone(const Process &tool, const Bytes &nspace) {
 
 // The session gives up what a host has asked for that leaves, and keeps its events.
 void StepControl::resume_without_answer(const std::vector<Process> &targets) {
-    auto event = release_of(targets, {context_.step.server_nspace(), context_.self(), false}, false);
+    auto event = pause_over_for(targets, {context_.step.server_nspace(), context_.self(), false});
     if (!event)
         return context_.log.warning("what a debugger has paused of {} may still stand: {}",
                                     printable(targets.front().nspace), event.failure().text);
@@ -151,7 +151,9 @@ void StepControl::note_declaration(JobControlAsk &request) {
 }
 
 bool StepControl::signal_local(Rank rank, int signal) {
-    auto sent = context_.tasks->watch().signal(rank, signal);
+    // Whether it goes on at the end of a pause those know who are told of it: here it is only looked for.
+    context_.tell_services([&](StepService &each) { each.on_signalling(rank, signal); });
+    auto sent = context_.tasks->watch().signal(rank, signal == end_of_pause ? 0 : signal);
     if (!sent)
         context_.log.debug("{}", sent.failure().text);
     else

@@ -18,8 +18,8 @@ class StepControl final : public StepService, private JobControlPort, private Cr
                 StepEvents &events, std::function<bool(const Process &)> is_tool);
 
     void control(JobControlAsk request);
-    // A tool has gone, whose debugger daemons were beside that job: what it has paused there goes on. Where this daemon
-    // leaves, that is told by an event, which nobody answers.
+    // A tool has gone, whose debugger daemons were beside that job: what it has paused there goes on, but for those
+    // that another debugger holds at a stop. Where this daemon leaves, that is told by an event, which nobody answers.
     void debugger_gone(const Process &tool, const Bytes &nspace);
 
     void take_asks(UpcallHandlers &handlers) override;

@@ -31,7 +31,9 @@ bool leaves_alone(const pmix_info_t info[], std::size_t count, const std::string
                        }));
 }
 
-Result<wire::CrossJobEvent> release_of(const std::vector<Process> &processes, const Process &source, bool for_good) {
+// `more`: a flag that it has besides; null: none.
+static Result<wire::CrossJobEvent> event_for(const std::vector<Process> &processes, const Process &source,
+                                             pmix_status_t status, const char *more) {
     wire::CrossJobEvent event;
     std::vector<pmix_proc_t> targets;
     for (const Process &process : processes) {
@@ -42,18 +44,27 @@ Result<wire::CrossJobEvent> release_of(const std::vector<Process> &processes, co
     InfoList info;
     info.add(PMIX_EVENT_NON_DEFAULT, true);
     info.add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
-    if (for_good)
-        info.add(PMIX_NOHUP, true);
+    if (more)
+        info.add(more, true);
     auto packed = pack_infos(info.data(), info.size());
     if (!packed)
         return packed.failure();
-    event.status = PMIX_DEBUGGER_RELEASE;
+    event.status = status;
     event.nspace = source.nspace;
     event.rank = source.rank;
     event.range = PMIX_RANGE_CUSTOM;
     event.info_count = static_cast<std::uint32_t>(info.size());
     event.info = std::move(*packed);
     return event;
+}
+
+Result<wire::CrossJobEvent> release_of(const std::vector<Process> &processes, const Process &source, bool for_good) {
+    return event_for(processes, source, PMIX_DEBUGGER_RELEASE, for_good ? PMIX_NOHUP : nullptr);
+}
+
+// Who registers later for everything has nothing of it.
+Result<wire::CrossJobEvent> pause_over_for(const std::vector<Process> &processes, const Process &source) {
+    return event_for(processes, source, pause_is_over, PMIX_EVENT_DO_NOT_CACHE);
 }
 
 } // namespace pmixhost

@@ -1,6 +1,7 @@
 // See step_debug.h.
 #include "server-glue/debug/step_debug.h"
 
+#include "common/process/process_stat.h"
 #include "common/rendezvous/own_keys.h"
 #include "common/text/printable.h"
 #include "server-glue/debug/release.h"
@@ -42,15 +43,32 @@ void StepDebug::take_messages(StepMessages &messages) {
 
 void StepDebug::on_process_gone(Rank rank, std::optional<int>) {
     standing_.erase(rank);
+    at_exec_.erase(rank);
     board_.ended(rank);
+}
+
+// Who stood at its first instruction may have been let go by others than this daemon: by a debugger's own daemons, or
+// Slurm. It is not at its stop any more, then.
+void StepDebug::on_signalling(Rank rank, int signal) {
+    if (signal != SIGSTOP || !at_exec_.contains(rank))
+        return;
+    auto now = read_process_stat(context_.tasks->watch().pid_of(rank));
+    if (now && now->state != 'T' && now->state != 't') {
+        at_exec_.erase(rank);
+        standing_.erase(rank);
+    }
 }
 
 // A debugger that comes to a job which runs has it stop so, and lets it go on as any other.
 void StepDebug::on_signalled(Rank rank, int signal) {
-    if (signal == SIGSTOP)
+    if (signal == SIGSTOP) {
         standing_.insert(rank);
-    else if (signal == SIGCONT)
+    } else if (signal == SIGCONT) {
         standing_.erase(rank);
+        at_exec_.erase(rank);
+    } else if (signal == end_of_pause) {
+        end_pause(rank);
+    }
 }
 
 void StepDebug::stopped(const StopAsk &ask) {
@@ -81,15 +99,27 @@ void StepDebug::await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bo
 
 void StepDebug::stopped_on_exec(Rank rank) {
     standing_.insert(rank);
+    at_exec_.insert(rank);
     context_.log.debug("rank {} has stopped at its first instruction", rank);
     board_.stopped(StopPlace::exec, rank, exec_breakpoint);
-    if (board_.is_left_alone() && standing_.erase(rank) > 0)
+    if (board_.is_left_alone())
         go_on(rank);
 }
 
+// Where it stands still.
 void StepDebug::go_on(Rank rank) {
+    at_exec_.erase(rank);
+    if (standing_.erase(rank) == 0)
+        return;
     if (auto sent = context_.tasks->watch().signal(rank, SIGCONT); !sent)
         context_.log.warning("rank {} cannot be continued: {}", rank, sent.failure().text);
+}
+
+// The tool has gone that had paused it. At its first instruction it stands for somebody else; in a stop that it waits
+// in itself it goes on waiting.
+void StepDebug::end_pause(Rank rank) {
+    if (!at_exec_.contains(rank))
+        go_on(rank);
 }
 
 // In PMIx_Init libpmix holds all processes of a host, whomever the attribute names.
@@ -122,6 +152,7 @@ void StepDebug::leave_alone(const std::string &nspace) {
 
 bool StepDebug::wants_event(pmix_status_t code, const Bytes &source) const {
     return (code == PMIX_DEBUGGER_RELEASE && (!standing_.empty() || !stops_.empty())) ||
+           (code == pause_is_over && !standing_.empty()) ||
            (code == PMIX_READY_FOR_DEBUG && !stops_.empty() && source == context_.step.nspace);
 }
 
@@ -150,7 +181,8 @@ void StepDebug::on_event(pmix_status_t code, const Process &source, const InfoLi
     auto targets = let_go_by(info.data(), info.size());
     if (!targets)
         return;
-    if (leaves_alone(info.data(), info.size(), context_.step.nspace)) {
+    const bool is_release = code == PMIX_DEBUGGER_RELEASE; // else the end of a pause
+    if (is_release && leaves_alone(info.data(), info.size(), context_.step.nspace)) {
         context_.log.info("nobody is there any more who lets processes go that stop for a debugger: each goes on");
         board_.leave_alone();
     }
@@ -160,9 +192,12 @@ void StepDebug::on_event(pmix_status_t code, const Process &source, const InfoLi
                      });
         if (!meant)
             continue;
+        if (!is_release) {
+            end_pause(rank);
+            continue;
+        }
         board_.released(rank);
-        if (standing_.erase(rank) > 0)
-            go_on(rank);
+        go_on(rank);
     }
 }
 

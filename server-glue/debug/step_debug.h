@@ -25,6 +25,7 @@ class StepDebug final : public StepService, private StopPort {
     void take_messages(StepMessages &messages) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;
     void on_host_gone(HostIndex host, bool) override { board_.on_host_gone(host); }
+    void on_signalling(Rank rank, int signal) override;
     void on_signalled(Rank rank, int signal) override;
     bool wants_event(pmix_status_t code, const Bytes &source) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
@@ -37,6 +38,7 @@ class StepDebug final : public StepService, private StopPort {
     void on_ready(const Process &source, const InfoList &info);
     void stopped_on_exec(Rank rank);
     void go_on(Rank rank);
+    void end_pause(Rank rank);
     void stopped(const StopAsk &ask);
     void release(Rank rank);
 
@@ -45,7 +47,8 @@ class StepDebug final : public StepService, private StopPort {
     const DebugStops &stops_;
     ExecStopWatch exec_stops_;
     StopBoard board_;
-    std::set<Rank> standing_; // of this host: who goes on with SIGCONT, from its first instruction or a pause
+    // Of this host: who goes on with SIGCONT, from its first instruction or a pause; and who of these from the former.
+    std::set<Rank> standing_, at_exec_;
     bool told_user_ = false;
 };
 

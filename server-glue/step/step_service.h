@@ -47,7 +47,10 @@ class StepService {
     // order.
     virtual void on_bad_ends(const wire::HostReport &) {}
     virtual void on_normal_exits(const wire::NormalExits &) {}
-    // PMIx_Job_control has sent a signal to a process of this host.
+    // PMIx_Job_control is about to send a signal to a process of this host.
+    virtual void on_signalling(Rank, int /* signal */) {}
+    // It has; or its pause is over (debug/release.h), where
+    // nothing was sent yet.
     virtual void on_signalled(Rank, int /* signal */) {}
     // An event that processes notify: one of this host, or brought by another daemon; or that another daemon, or this
     // one, tells. What only hosts say (only_hosts_say()) comes only of these. wants_event() is asked first, because the

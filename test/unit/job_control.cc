@@ -1,6 +1,8 @@
 // Control of a job's processes: who is signalled, in which order, and what the caller is told.
 #include "server-glue/control/job_control.h"
 
+#include "server-glue/debug/release.h"
+
 #include <csignal>
 #include <memory>
 
@@ -107,6 +109,15 @@ void the_asked_host_counts(void **) {
     assert_int_equal(world.signalled.size(), 1);
 }
 
+void the_end_of_a_pause_is_a_signal_like_others(void **) {
+    World world;
+    world.ask({0, 1}, {end_of_pause}, "tool");
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    assert_true((world.signalled == std::vector<std::pair<Rank, int>>{{0, end_of_pause}, {1, end_of_pause}}));
+    world.ask({2}, {end_of_pause});
+    assert_true(world.sent(1).signals == std::vector<std::int32_t>{end_of_pause});
+}
+
 void what_makes_no_sense_does_nothing(void **) {
     World world;
     world.ask({0, 6}, {SIGKILL});
@@ -114,6 +125,8 @@ void what_makes_no_sense_does_nothing(void **) {
     world.ask({0}, {SIGKILL, 0});
     assert_int_equal(world.status, PMIX_ERR_BAD_PARAM);
     world.ask({0}, {NSIG});
+    assert_int_equal(world.status, PMIX_ERR_BAD_PARAM);
+    world.ask({0}, {-SIGTERM});
     assert_int_equal(world.status, PMIX_ERR_BAD_PARAM);
     world.ask({}, {SIGKILL}, "tool"); // which has no job
     assert_int_equal(world.status, PMIX_ERR_NOT_FOUND);
@@ -332,6 +345,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(others_come_first_and_the_caller_last),
         cmocka_unit_test(the_asked_host_counts),
+        cmocka_unit_test(the_end_of_a_pause_is_a_signal_like_others),
         cmocka_unit_test(what_makes_no_sense_does_nothing),
         cmocka_unit_test(ended_processes),
         cmocka_unit_test(hosts_that_go_and_hosts_that_are_silent),

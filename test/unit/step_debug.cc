@@ -1,6 +1,9 @@
 // The stops of a job in the midst of its daemon: what the user reads of them, and what is told, and to whom, so that
 // nobody stands for ever when who would let go has gone. The library's packing is this program's own: it keeps what it
 // is given.
+#include "common/base/fd_pair.h"
+#include "common/process/descriptor_message.h"
+#include "common/process/exec_stop.h"
 #include "server-glue/debug/release.h"
 #include "server-glue/debug/standing_note.h"
 #include "server-glue/library/convert.h"
@@ -10,6 +13,9 @@
 
 #include <csignal>
 #include <pmix.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace pmixhost;
 
@@ -46,9 +52,9 @@ struct FakeRm final : DeafRm, RmUserNotes {
 
 // The first of two hosts, with rank 0; rank 1 is on the other one.
 struct World : LoneStep<FakeRm> {
-    explicit World(const std::function<void(StepInfo &)> &change = nullptr) {
+    explicit World(const std::function<void(StepInfo &)> &change = nullptr, const char *stops = "init=0-1") {
         packed.clear();
-        begin(*JobMap::create({"n1", "n2"}, {{0}, {1}}), *DebugStops::parse("init=0-1"), change);
+        begin(*JobMap::create({"n1", "n2"}, {{0}, {1}}), *DebugStops::parse(stops), change);
     }
 
     // The rank of this host has ended; that of the other one stands, for the so manieth time.
@@ -59,11 +65,11 @@ struct World : LoneStep<FakeRm> {
         messages.hand_on(StepMessages::Peer::host, 1, "n2", wire::RanksStopped::type,
                          wire::encode(wire::RanksStopped{1, "pmix-init", {{1, 1}}, round}));
     }
-    void tool_pauses(const char *nspace, bool all) {
+    void tool_pauses(const char *nspace, bool all, Rank rank = 1, int signal = SIGSTOP) {
         JobControlAsk ask;
         ask.caller = {"tool", 0};
-        ask.targets = {{nspace, 1, all}};
-        ask.order.signals = {SIGSTOP};
+        ask.targets = {{nspace, rank, all}};
+        ask.order.signals = {signal};
         ask.reply = {[](pmix_status_t) {}, PMIX_ERROR};
         services->control.control(std::move(ask));
     }
@@ -165,6 +171,121 @@ void so_does_what_was_paused_of_the_own_job(void **) {
     assert_true(world.mesh->queued_bytes(1) > before);
 }
 
+// Which events the services of this host are offered.
+struct Listener final : StepService {
+    mutable std::vector<pmix_status_t> codes;
+    explicit Listener(StepContext &context) : StepService(context.services) {}
+    bool wants_event(pmix_status_t code, const Bytes &) const override {
+        codes.push_back(code);
+        return false;
+    }
+};
+
+// Who waits in a library's stop, another debugger's, would take a release for its own.
+void that_is_no_release(void **) {
+    World world;
+    Listener listener(*world.context);
+    world.tool_pauses("job", true);
+    world.daemons_run("job");
+    world.leave();
+    assert_true(listener.codes == std::vector<pmix_status_t>{pause_is_over});
+    assert_int_not_equal(pause_over_for({{"one", 3}}, {"job", 0})->status, PMIX_DEBUGGER_RELEASE);
+}
+
+// Rank 0, a child of this process, which stands at its first instruction, as somebody has asked for.
+struct Stopped : World {
+    pid_t pid = -1;
+    LocalTasks tasks{*loop, log, context->step, context->stops, "/nonexistent", nullptr, callbacks()};
+
+    static LocalTasks::Callbacks callbacks() {
+        LocalTasks::Callbacks none;
+        none.on_gone = [](Rank, std::optional<int>) {};
+        none.on_all_ended = [] {};
+        return none;
+    }
+    Stopped() : World(nullptr, "exec=0-1") {
+        context->tasks = &tasks;
+        auto ends = make_socket_pair();
+        assert_true(ends.ok());
+        pid = ::fork();
+        if (pid == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            {
+                auto armed = arm_exec_stop();
+                if (!armed || !send_descriptor(ends->second.get(), "s", armed->get()))
+                    ::_exit(3);
+            }
+            char go = 0;
+            (void)!::read(ends->second.get(), &go, 1);
+            ::execl("/bin/sleep", "sleep", "600", nullptr);
+            ::_exit(127);
+        }
+        auto armed = receive_descriptor(ends->first.get(), 0);
+        assert_true(armed && armed->has_value() && (*armed)->fd);
+        tasks.started(0, pid);
+        std::optional<bool> stands;
+        services->debug.await_exec_stop(0, std::move((*armed)->fd), [&](bool stopped) { stands = stopped; });
+        assert_int_equal(::write(ends->first.get(), "g", 1), 1);
+        run_until(*loop, [&] { return stands.has_value(); });
+        assert_true(*stands);
+        await_stop();
+    }
+    ~Stopped() {
+        services.reset(); // they know the tasks
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+    }
+    void await_stop() const {
+        int status = 0;
+        assert_int_equal(::waitpid(pid, &status, WUNTRACED), pid);
+        assert_true(WIFSTOPPED(status));
+    }
+    // Since it was asked last. SIGCONT counts as soon as it is sent.
+    bool has_gone_on() const {
+        int status = 0;
+        return ::waitpid(pid, &status, WCONTINUED | WNOHANG) == pid && WIFCONTINUED(status);
+    }
+    void hears(pmix_status_t code) {
+        InfoList info;
+        info.add_processes(PMIX_EVENT_CUSTOM_RANGE, {proc_of("job", 0)});
+        if (services->debug.wants_event(code, "tool"))
+            services->debug.on_event(code, {"tool", 0}, info);
+    }
+};
+
+void a_stop_of_another_debugger_outlasts_a_pause(void **) {
+    for (bool leaves : {false, true}) {
+        Stopped world;
+        auto tool_goes = [&] {
+            if (leaves)
+                world.hears(pause_is_over); // as its host tells
+            else
+                world.services->control.debugger_gone({"tool", 0}, "job");
+        };
+        world.tool_pauses("job", false, 0);
+        tool_goes();
+        assert_false(world.has_gone_on());
+        world.tool_pauses("job", false, 0, SIGCONT); // whom the stop is for lets go
+        assert_true(world.has_gone_on());
+        world.tool_pauses("job", false, 0); // where it runs
+        world.await_stop();
+        tool_goes();
+        assert_true(world.has_gone_on());
+    }
+    // It is not at that stop any more, which nobody has told of.
+    Stopped elsewhere;
+    ::kill(elsewhere.pid, SIGCONT);
+    assert_true(elsewhere.has_gone_on());
+    elsewhere.tool_pauses("job", false, 0);
+    elsewhere.await_stop();
+    elsewhere.services->control.debugger_gone({"tool", 0}, "job");
+    assert_true(elsewhere.has_gone_on());
+    Stopped released;
+    released.tool_pauses("job", false, 0);
+    released.hears(PMIX_DEBUGGER_RELEASE);
+    assert_true(released.has_gone_on());
+}
+
 } // namespace
 
 int main() {
@@ -175,6 +296,8 @@ int main() {
         cmocka_unit_test(a_release_for_good_is_known),
         cmocka_unit_test(what_was_paused_goes_on_when_the_server_leaves),
         cmocka_unit_test(so_does_what_was_paused_of_the_own_job),
+        cmocka_unit_test(that_is_no_release),
+        cmocka_unit_test(a_stop_of_another_debugger_outlasts_a_pause),
     };
     return cmocka_run_group_tests_name("step_debug", tests, nullptr, nullptr);
 }
