@@ -48,7 +48,7 @@ void StepDebug::on_process_gone(Rank rank, std::optional<int>) {
 }
 
 // Who stood at its first instruction may have been let go by others than this daemon: by a debugger's own daemons, or
-// Slurm. It is not at its stop any more, then.
+// the RM. It is not at its stop any more, then.
 void StepDebug::on_signalling(Rank rank, int signal) {
     if (signal != SIGSTOP || !at_exec_.contains(rank))
         return;

@@ -1,7 +1,8 @@
 // PMIx_Spawn on the caller's host: hands requests to the launcher and its answers back. Whether there
 // is a launcher and how long it takes is its own business (launcher_server.h): this side only hears
-// that it has gone. What a tool waits for ends with that tool, which may be killed while its job waits for hosts, and with
-// this daemon, since nobody would hear the answer, or of the job (ToolChildren has those that run). In the loop's thread.
+// that it has gone. What a tool waits for ends with that tool, which may be killed while its job waits for hosts,
+// and with this daemon, since nobody would hear the answer, or of the job (ToolChildren has those that run). In the
+// loop's thread.
 #pragma once
 
 #include "common/wire/spawn_messages.h"
