@@ -405,8 +405,10 @@ for name in halted copy part; do
     over "$name"
     ok "$name has the ends" said "$name" ended
 done
-is "and what was written since" "$(tail -n 50 "$dir/halted/2.out" | sum)" "$(for ((i = 0; i < 50; i++)); do echo "more 2 $i"; done | sum)"
-is "as the others" "$(tail -n 50 "$dir/part/3.out" | sum)" "$(for ((i = 0; i < 50; i++)); do echo "more 3 $i"; done | sum)"
+written_since() { for ((i = 0; i < 50; i++)); do echo "more $1 $i"; done | sum; } # RANK
+# What it misses may begin within a line.
+is "and what was written since" "$(tail -n 50 "$dir/halted/2.out" | sed '1s/^0*more/more/' | sum)" "$(written_since 2)"
+is "as the others" "$(tail -n 50 "$dir/part/3.out" | sum)" "$(written_since 3)"
 end
 is "that job ends as ever, too" "$code" 0
 configure "${capture[@]}"
