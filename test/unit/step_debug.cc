@@ -85,6 +85,20 @@ struct World : LoneStep<FakeRm> {
     std::size_t for_session() const { return mesh->queued_bytes(context->session_peer()); }
 };
 
+// A job that nobody debugs: it has no timer, wants no event and tells no other host anything, whatever its ranks do.
+void a_job_that_nobody_debugs_pays_nothing(void **) {
+    World world(nullptr, "");
+    auto &debug = world.services->debug;
+    InfoList info;
+    for (pmix_status_t code : {PMIX_DEBUGGER_RELEASE, PMIX_READY_FOR_DEBUG, pause_is_over})
+        assert_false(debug.wants_event(code, "job"));
+    debug.on_process_gone(0, 0);
+    assert_true(debug.next_time() == TimePoint::max());
+    assert_int_equal(world.mesh->queued_bytes(1), 0);
+    assert_int_equal(world.for_session(), 0);
+    assert_true(world.rm.notes.empty());
+}
+
 // --- what the user reads ----------------------------------------------------------------------------
 
 void what_lets_them_go_is_named(void **) {
@@ -290,6 +304,7 @@ void a_stop_of_another_debugger_outlasts_a_pause(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_that_nobody_debugs_pays_nothing),
         cmocka_unit_test(what_lets_them_go_is_named),
         cmocka_unit_test(the_user_is_told_once),
         cmocka_unit_test(nobody_is_told_where_somebody_has_asked_for_it),
