@@ -2,6 +2,7 @@
 // time, what it has is shown, and nothing is left stopped or dead.
 #include "tools/stacks/read_stacks.h"
 
+#include "tools/stacks/gdb_text.h"
 #include "tools/stacks/linker_names.h"
 #include "tools/stacks/mapped_code.h"
 
@@ -338,6 +339,15 @@ static void symbols_are_loaded_under_the_names_of_the_linker(void **) {
     assert_true(one.runs());
 }
 
+// They come from the memory of whoever is looked at.
+static void a_name_is_one_word_to_gdb(void **) {
+    for (const char *name : {"/lib/x86_64-linux-gnu/libc.so.6", "/a/libstdc++.so.6", "/h\xc3\xa4/lib$x.so"})
+        assert_true(is_gdb_word(name));
+    for (const char *name : {"", "/x -s", "/x\f-s\f.text\f$_shell(cmd)", "/x\v-readnow", "/x\r-o", "/x\t1", "/x\n2",
+                             "/x\"", "/x'", "/x\\ y", "/x\x7f", "/x\x01"})
+        assert_false(is_gdb_word(name));
+}
+
 static void names_of_the_linker_are_not_guessed(void **) {
     assert_true(linker_names(0).empty());
     Waiting one;
@@ -475,6 +485,7 @@ int main() {
         cmocka_unit_test(symbols_that_take_longer_are_named),
         cmocka_unit_test(symbols_at_which_gdb_ends_are_not_read_again),
         cmocka_unit_test(symbols_are_loaded_under_the_names_of_the_linker),
+        cmocka_unit_test(a_name_is_one_word_to_gdb),
         cmocka_unit_test(names_of_the_linker_are_not_guessed),
         cmocka_unit_test(programs_without_build_id_are_told_apart),
         cmocka_unit_test(calls_without_names_are_told_apart),

@@ -221,6 +221,12 @@ std::vector<StackFrame> frames_of_gdb(const nlohmann::json &values) {
     return out;
 }
 
+bool is_gdb_word(std::string_view text) {
+    return !text.empty() && std::none_of(text.begin(), text.end(), [](unsigned char c) {
+        return c <= ' ' || c == 0x7f || c == '"' || c == '\'' || c == '\\';
+    });
+}
+
 std::string gdb_quoted(std::string_view text) {
     std::string out = "\"";
     for (char c : text) {

@@ -38,5 +38,8 @@ std::vector<StackFrame> frames_of_gdb(const nlohmann::json &values);
 
 // As one word of a command.
 std::string gdb_quoted(std::string_view text);
+// Is it one word of a command of gdb's console, as it is? Some of these divide it at any blank, unlike gdb_quoted(),
+// and evaluate as an expression, which may call functions and commands, what then stands behind an option.
+bool is_gdb_word(std::string_view text);
 
 } // namespace pmixhost

@@ -5,6 +5,7 @@
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
 #include "tools/stacks/eu_stack_text.h"
+#include "tools/stacks/gdb_text.h"
 #include "tools/stacks/linker_names.h"
 #include "tools/stacks/mapped_code.h"
 #include "tools/stacks/shown_text.h"
@@ -138,8 +139,13 @@ class GdbReader {
     // knows of a file between what it looks at, so they are loaded as if they were of another program.
     Result<void> prepare(pid_t pid) {
         const auto files = code_files(pid);
+        const auto names = linker_names(pid);
+        auto opened = [&](const std::string &file) {
+            auto name = names.find(file);
+            return name != names.end() && is_gdb_word(name->second) ? name->second : file;
+        };
         for (const auto &file : files) {
-            if (auto before = unreadable_.find(file); before != unreadable_.end())
+            if (auto before = unreadable_.find(opened(file)); before != unreadable_.end())
                 return before->second; // the next gdb would come to grief as well
         }
         if (auto ready = started(); !ready)
@@ -148,18 +154,17 @@ class GdbReader {
         // where it is the main one, and ends (gdb 13: "get_msymbol_address: Assertion"). It is loaded as the main one.
         std::error_code failed;
         std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), failed).string();
-        std::optional<std::map<std::string, std::string>> names;
+        bool chosen = false;
         for (const auto &file : files) {
-            if (!is_one_word(file) || !loaded_.insert(file).second)
+            if (!is_gdb_word(file) || !loaded_.insert(file).second)
                 continue;
-            if (!names) {
-                names = linker_names(pid);
+            if (!std::exchange(chosen, true))
                 choose(1);
-            }
+            const std::string name = opened(file);
             auto loaded = file == program ? gdb_->ask("-file-exec-and-symbols " + gdb_quoted(file), wish_.deadline)
-                                          : load_library(file, *names);
+                                          : load_library(name);
             if (!loaded && !gdb_->usable())
-                return unreadable_.emplace(file, why_unreadable(file, loaded.failure())).first->second;
+                return unreadable_.emplace(name, why_unreadable(name, loaded.failure())).first->second;
         }
         if (inferiors_ == 1 && gdb_->ask("-add-inferior", wish_.deadline))
             inferiors_ = 2;
@@ -169,14 +174,10 @@ class GdbReader {
             return error(empty.failure().kind, "{}", why_broken(empty.failure(), pid));
         return {};
     }
-    static bool is_one_word(const std::string &file) { return file.find_first_of("\"'\\\n\t ") == file.npos; }
     // gdb shares only what it knows of files of one name, and opens those of a process by the names that its linker
     // has. Here it would take the name behind all symbolic links, but for the word before it.
-    Result<GdbAnswer> load_library(const std::string &file, const std::map<std::string, std::string> &names) {
-        auto name = names.find(file);
-        return gdb_->console(fmt::format("add-symbol-file target:{} -o 0",
-                                         name != names.end() && is_one_word(name->second) ? name->second : file),
-                             wish_.deadline);
+    Result<GdbAnswer> load_library(const std::string &name) {
+        return gdb_->console(fmt::format("add-symbol-file target:{} -o 0", name), wish_.deadline);
     }
     void choose(int inferior) {
         if (inferiors_ >= inferior)
