@@ -183,7 +183,7 @@ void GateServer::judge_next(uid_t asker) {
 
 void GateServer::turn_away(const Coming &coming, const Error &verdict) {
     const auto &visitor = coming.visitor;
-    std::string why = verdict.text;
+    std::string why;
     uid_t owner = visitor.wish.user;
     bool by_rules = verdict.kind == ErrorKind::denied;
     if (by_rules && visitor.wish.run) {
@@ -197,7 +197,10 @@ void GateServer::turn_away(const Coming &coming, const Error &verdict) {
                           "host; next: pmixhost policy explain --user {} --owner {} --action spawn",
                           visitor.asker, owner, visitor.asker, owner);
     }
-    say(visitor.connection.get(), desk_failed(error(ErrorKind::denied, "{}", why)));
+    if (!by_rules) // a few a minute of each user: visits_
+        start_.log.warning("tools: refused: uid {}, who wants to come to jobs of uid {}: {}", visitor.asker, owner,
+                           one_line(verdict.text));
+    say(visitor.connection.get(), desk_failed(by_rules ? error(ErrorKind::denied, "{}", why) : verdict));
     give_up({coming.id});
 }
 
@@ -241,10 +244,10 @@ void GateServer::accept() {
         }
         auto owner = owners_.peer_of(fd.get());
         if (!owner || owner->uid == 0) {
-            if (owner)
-                refused_tools_.note(0, "root's tools have no desk", start_.loop.now());
             std::string why = owner ? "root's tools have no desk; next: run the tool as the job's user"
                                     : "whose it is, the kernel does not say: " + owner.failure().text;
+            if (owner)
+                refused_tools_.note(0, why, start_.loop.now());
             if (auto missed = (owner ? roots_ : nobodys_).admit(start_.loop.now()))
                 start_.log.warning("tools: refused: {}{}", why, not_logged(*missed));
             continue;

@@ -24,6 +24,9 @@ Finding finding_of_refusals(const Result<Refusals> &said) {
     if (!said && said.failure().kind == ErrorKind::invalid)
         return doubtful(gate_check, "it does not tell what it has refused: it is of an earlier version",
                         "as root: systemctl restart pmixhost-gate, which ends the connections of tools");
+    if (!said && said.failure().kind == ErrorKind::denied)
+        return doubtful(gate_check, "it cannot be asked: " + printable(said.failure().text, 300),
+                        "as root: let users enter that directory (gate.door), for it is where they come to the gate");
     if (!said)
         return doubtful(gate_check, "it cannot be asked: " + printable(said.failure().text, 300),
                         "the gate's log on this host (journalctl -u pmixhost-gate)");
