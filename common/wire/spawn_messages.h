@@ -117,8 +117,8 @@ struct EndChild {
 struct SpawnCancel {
     static constexpr std::uint8_t type = 55;
     static constexpr const char *name = "SpawnCancel";
-    static constexpr const char *text =
-        "to the launcher: this host leaves, and a request for a tool with it: its job is not to be, even if it runs";
+    static constexpr const char *text = "to the launcher: the tool of this request has gone, or this host leaves: its "
+                                        "job is not to be, even if it runs";
     std::uint64_t id = 0;
     static constexpr void fields(auto &&field) { field(&SpawnCancel::id, "id", "as in SpawnRequest"); }
 };

@@ -81,7 +81,7 @@ void LauncherServer::take_messages() {
     messages_.on<wire::EndChild>(
         [this](const Spawner &from, const auto &end, const auto &) { end_child(from.nspace, end.nspace); });
     messages_.on<wire::SpawnCancel>([this](const Spawner &from, const auto &request, const auto &) {
-        cancel(from, request.id, "the server of the tool that has asked for it leaves");
+        cancel(from, request.id, "the tool that has asked for it has gone, or its server leaves");
     });
     messages_.on<wire::LeaveAllocation>(
         [this](const Spawner &, const auto &left, const auto &) { places_.lobby_leaves(left.allocation); });

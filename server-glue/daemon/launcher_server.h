@@ -7,8 +7,8 @@
 // step ends normally, the children go on, and the launcher with them. They are ended (SIGTERM to their commands) when
 // a host of the step was lost that is not to live on without it, a task ended badly, or whoever started the launcher
 // says so or has gone; and one that was not launched as a whole, when its own host's daemon has not ended it, or that
-// a tool has asked for whose server leaves before it has the answer. A command that does not end is killed two minutes
-// later: an RM that does not answer it may keep it for ever, and with it who waits for this process.
+// a tool has asked for that goes, or whose server leaves, before it has the answer. A command that does not end is
+// killed two minutes later: an RM that does not answer it may keep it for ever, and with it who waits for this process.
 //
 // The launcher of a lobby (StepInfo::is_lobby) starts jobs in allocations that the requests name, and gives those back
 // that were asked for one of these jobs (spawn/allocation_places.h): it outlives the lobby, and a lobby that is killed.

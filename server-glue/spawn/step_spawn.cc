@@ -201,6 +201,8 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
 }
 
 void StepSpawn::ask_launcher(wire::SpawnRequest request, SpawnAnswer reply, const SpawnedJob &job) {
+    if (job.ends_with_tool() && !job.tool_is_here())
+        return reply(PMIX_ERR_JOB_CANCELED, {}); // it has gone while its target was looked for
     places_.note_sent();
     const auto lasts = job.ends_with_tool() ? SpawnService::Lasts::with_us : SpawnService::Lasts::without_us;
     spawn_.spawn(std::move(request), std::move(reply), lasts, job.tool_is_here);
