@@ -50,7 +50,7 @@ bool ToolPulls::waits_for(Rank rank, std::uint8_t channel) const {
 // Of a tool whose connection nobody knows libpmix does not say whether it is the one that had taken the output over.
 // Returns whether less may be wanted than before.
 bool ToolPulls::forget_gone(const ToolPullsPort::Tools &tools) {
-    std::erase_if(left_, [this](const auto &connection) { return !port_.is_here(connection); });
+    std::erase_if(left_, [this](const auto &left) { return !port_.is_here(left.first); });
     const bool any_gone = std::exchange(gone_, tools.gone) != tools.gone;
     bool less = false;
     for (auto next = pulls_.begin(); next != pulls_.end();) {
@@ -64,12 +64,13 @@ bool ToolPulls::forget_gone(const ToolPullsPort::Tools &tools) {
         if (connection)
             continue;
         if (tools.oldest > last_unknown_) {
+            less = less || pulls.of_job > 0;
             pulls.of_job = 0;
             pulls.wish = {};
         } else if (any_gone) {
+            less = less || !pulls.wish.taken_over.none();
             pulls.wish.taken_over = {};
         }
-        less = true;
         if (pulls.of_job + pulls.of_children == 0)
             pulls_.erase(at);
     }
@@ -90,13 +91,16 @@ OutputWish ToolPulls::together() const {
 
 void ToolPulls::want_what_is_left() {
     OutputWish left = together();
-    if (left == wish_)
-        return;
-    wish_ = std::move(left);
-    std::erase_if(untold_,
-                  [this](const auto &missed) { return !wish_.pulled.has(missed.first.first, missed.first.second); });
-    port_.want(wish_);
-    port_.give_nobody(); // of what is wanted no longer
+    const bool is_less = left != wish_;
+    if (is_less) {
+        wish_ = std::move(left);
+        std::erase_if(
+            untold_, [this](const auto &missed) { return !wish_.pulled.has(missed.first.first, missed.first.second); });
+        port_.want(wish_);
+    }
+    // Of what is wanted no longer; or by those alone that were passed over when somebody went.
+    if (is_less || port_.can_pass_over())
+        port_.give_nobody();
 }
 
 // libpmix cannot keep what one tool pulls from another that was refused the same.
@@ -130,8 +134,6 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     judge(now); // whose pulls go on beside it
     const ToolPullsPort::Tools tools = port_.tools();
     const bool is_here = !ask.connection || port_.is_here(*ask.connection);
-    if (!ask.of_child)
-        gate_->note_read();
     if (ask.of_child) { // how those of processes end nobody tells
         if (is_here && ask.by_tool.value_or(tools.here > 0))
             ++pulls_[ask.connection].of_children;
@@ -142,7 +144,8 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
         if (is_here && tools.here > 0) // a tool without the right has come meanwhile
             tell_failure(asked);
         if (is_here && ask.connection)
-            left_.insert(*ask.connection);
+            ++left_[*ask.connection];
+        gate_->note_read();
         return;
     }
     const OutputSelection before = had_;
@@ -157,8 +160,8 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     ++pulls.of_job;
     if (!ask.connection)
         last_unknown_ = tools.newest;
-    if (ask.connection)
-        left_.erase(*ask.connection);
+    if (ask.since)
+        tell_what_is_undated(ask);
     if (ask.connection && slow_.passes_over(*ask.connection)) {
         most_unsent(now); // not if it takes something over
         if (slow_.passes_over(*ask.connection))
@@ -166,24 +169,22 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     }
     wish_ = together();
     wish_.drop_oldest = ask.drop_oldest.value_or(wish_.drop_oldest);
-    wish_.kept = ask.since != std::chrono::seconds(0);
+    wish_.kept = true;
     wish_.kept_but = before; // the library would give it to who pulls already, too, and it may be under way still
+    if (ask.since == std::chrono::seconds(0))
+        wish_.kept_but.add(asked); // the ends alone
     wish_.kept_for = ask.since ? Duration(*ask.since) : Duration::max();
-    if (wish_.kept)
-        std::erase_if(ended_, [&](const auto &stream) { // it comes again
-            return asked.has(stream.first, stream.second) && !before.has(stream.first, stream.second);
-        });
+    std::erase_if(ended_, [&](const auto &stream) { // it comes again
+        return asked.has(stream.first, stream.second) && !before.has(stream.first, stream.second);
+    });
     had_.add(asked);
     gate_->set_had(had_);
-    if (ask.since)
-        tell_what_is_undated(ask);
+    gate_->note_read();
     log_.info("output of job {} is pulled{}", job_.id, ask.take_over ? ", and taken over" : "");
-    if (wish_.kept) {
-        std::vector<Delivery> deliveries;
-        for (auto &piece : port_.forwarded_before(wish_))
-            deliveries.push_back({std::move(piece), 0});
-        deliver(now, std::move(deliveries));
-    }
+    std::vector<Delivery> deliveries;
+    for (auto &piece : port_.forwarded_before(wish_))
+        deliveries.push_back({std::move(piece), 0});
+    deliver(now, std::move(deliveries));
     port_.want(wish_);
     wish_.kept = false; // once is enough: others who come and go have it said again what is wanted
     wish_.kept_but = {};
@@ -196,6 +197,11 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
 void ToolPulls::end_pull(const PullEndAsk &ask) {
     if (ask.by_tool == false)
         return; // what a process of the job pulls is of its children, and is not counted
+    if (auto left = ask.connection ? left_.find(*ask.connection) : left_.end(); left != left_.end()) {
+        if (--left->second == 0) // it may have been that one
+            left_.erase(left);
+        return;
+    }
     auto found = pulls_.find(ask.connection);
     if (found == pulls_.end())
         return; // it went before its word was read
@@ -264,8 +270,8 @@ void ToolPulls::tell_what_is_undated(const PullAsk &ask) {
 void ToolPulls::end_pulls(const char *why) {
     for (auto &[connection, pulls] : pulls_) {
         pulls.missed.clear();
-        if (connection)
-            left_.insert(*connection);
+        if (connection && pulls.of_job > 0)
+            left_[*connection] += pulls.of_job;
         pulls.of_job = 0;
         pulls.wish = {};
     }
@@ -331,15 +337,22 @@ std::size_t ToolPulls::most_unsent(TimePoint now) {
     for (const auto &[connection, pulls] : pulls_) {
         if (pulls.of_job == 0)
             continue;
-        if (!connection)
-            return port_.most_unsent(); // it may be any of them
+        if (!connection) { // it may be any of them
+            for (const auto &[known, of_known] : pulls_) {
+                if (known && slow_.passes_over(*known))
+                    take_up(*known);
+            }
+            slow_.look(now, {});
+            return port_.most_unsent();
+        }
         // What one has taken over nobody else would have.
         if (port_.is_here(*connection))
             readers.push_back(
                 {*connection, port_.unsent(*connection), port_.can_pass_over() && pulls.wish.taken_over.none()});
     }
-    for (const auto &connection : left_) {
-        if (!readers.empty() && !pulls_.contains(connection) && port_.is_here(connection))
+    for (const auto &[connection, count] : left_) {
+        auto found = pulls_.find(connection);
+        if (!readers.empty() && (found == pulls_.end() || found->second.of_job == 0) && port_.is_here(connection))
             readers.push_back({connection, port_.unsent(connection), port_.can_pass_over(), true});
     }
     const auto look = slow_.look(now, readers);
@@ -370,6 +383,8 @@ bool ToolPulls::anybody_takes(const Stream &stream) const {
 void ToolPulls::note_missed(const ToolOutput &output) {
     for (auto &[connection, pulls] : pulls_) {
         if (!connection || !slow_.passes_over(*connection) || !pulls.wish.pulled.has(output.rank, output.channel))
+            continue;
+        if (output.bytes.empty() && output.missing == 0 && !output.end)
             continue;
         Missed &missed = pulls.missed[{output.rank, output.channel}];
         missed.bytes += output.bytes.size() + output.missing;

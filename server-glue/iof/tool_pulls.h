@@ -169,8 +169,8 @@ class ToolPulls {
     Job job_;
     // By the connection that asked; nothing: those of whom nobody knows it.
     std::map<std::optional<LibraryConnection>, Pulls> pulls_;
-    // Whose pulls have ended here, and perhaps not in the library, which gives them what others pull.
-    std::set<LibraryConnection> left_;
+    // Whose pulls have ended here, and perhaps not in the library, which gives them what others pull; how many.
+    std::map<LibraryConnection, std::size_t> left_;
     OutputSelection had_; // has been pulled since nobody did: what was written before it is had
     int words_under_way_ = 0;
     std::uint64_t last_unknown_ = 0; // of the tools that were here when one of those last pulled, the newest

@@ -189,7 +189,7 @@ void what_was_written_before_comes_to_the_first_alone(void **) {
     host.end(second);
     since.since = std::chrono::seconds(0);
     host.pulls.pull(host.now, since);
-    assert_int_equal(host.replays, 3);
+    assert_true(host.replays == 4 && host.wanted.kept_but.has(3, out)); // but for what has ended
 }
 
 // Whoever has the number of its connection next is not taken for it.
@@ -587,15 +587,40 @@ void pulls_that_end_leave_nobody_passed_over(void **) {
     host.now += SlowReaders::patience;
     host.pulls.most_unsent(host.now);
     assert_int_equal(host.passed_over.size(), 1);
-    host.comes(false); // the rules end all pulls, and the library keeps them
-    host.goes(&host.present.back());
-    host.words.clear();
-    host.pull(reader, out);
-    host.pulls.most_unsent(host.now); // it is given what the other one pulls, and would be for ever
-    assert_int_equal(host.passed_over.size(), 1);
     halted->unsent = 0;
-    host.pull(halted, out);
-    assert_true(host.passed_over.empty() && host.words.empty());
+    assert_int_equal(host.pulls.most_unsent(host.now), 0);
+    assert_true(host.passed_over.empty());
+}
+
+// The rules have ended its pulls, which the library keeps: it is given what others pull, and would be for ever.
+void who_pulls_no_more_is_passed_over_too(void **) {
+    for (bool has_child : {false, true}) {
+        Host host;
+        auto *halted = host.comes(), *reader = host.comes();
+        host.pull(halted, out);
+        if (has_child) {
+            PullAsk child = Host::ask(halted, out);
+            child.of_child = true;
+            host.pulls.pull(host.now, child);
+        }
+        host.comes(false);
+        host.goes(&host.present.back());
+        host.passes();
+        host.pull(reader, out);
+        halted->unsent = much;
+        assert_int_equal(host.pulls.most_unsent(host.now), much);
+        host.now += SlowReaders::patience;
+        assert_int_equal(host.pulls.most_unsent(host.now), 0);
+        assert_true(host.passed_over == std::vector({halted->connection}));
+        halted->unsent = 0;
+        host.pull(halted, out);
+        host.pulls.most_unsent(host.now);
+        assert_true(host.passed_over.empty() && host.words.empty());
+        // Its word that the first one is over is not of the second.
+        host.end(reader);
+        host.end(halted);
+        assert_true(host.pulls.any() && host.wants(0, out));
+    }
 }
 
 // The library would keep it, and give it to whoever pulls next.
@@ -622,6 +647,26 @@ void what_nobody_takes_is_not_given(void **) {
     assert_true(host.pulls.owes_words());
     host.pulls.words_given();
     assert_false(host.pulls.owes_words());
+
+    // Also where as much is wanted as before.
+    for (bool in_order : {false, true}) {
+        Host same;
+        auto *stopped = same.comes(), *other = same.comes();
+        same.pull(stopped, out);
+        same.pull(other, out);
+        stopped->unsent = much;
+        same.pulls.most_unsent(same.now);
+        same.now += SlowReaders::patience;
+        same.pulls.most_unsent(same.now);
+        assert_int_equal(same.passed_over.size(), 1);
+        const int wishes = same.wishes;
+        if (in_order)
+            same.end(other);
+        else
+            same.goes(other);
+        same.passes();
+        assert_true(same.ended > 0 && same.wishes == wishes);
+    }
 }
 
 void a_connection_is_not_the_next_one_of_its_number(void **) {
@@ -666,6 +711,7 @@ int main() {
         cmocka_unit_test(who_takes_nothing_is_passed_over_and_hears_what_it_missed),
         cmocka_unit_test(who_has_taken_over_what_nobody_else_has_is_waited_for),
         cmocka_unit_test(pulls_that_end_leave_nobody_passed_over),
+        cmocka_unit_test(who_pulls_no_more_is_passed_over_too),
         cmocka_unit_test(what_nobody_takes_is_not_given),
         cmocka_unit_test(a_connection_is_not_the_next_one_of_its_number),
     };
