@@ -121,6 +121,13 @@ struct Host : ToolPullsPort {
         past.splice(past.end(), present, found);
         ++count.gone;
     }
+    // It takes nothing, until it has been looked at for long enough.
+    void halts(Tool *tool) {
+        tool->unsent = much;
+        pulls.most_unsent(now);
+        now += SlowReaders::patience;
+        pulls.most_unsent(now);
+    }
     // When ToolPulls has asked to look.
     void passes() {
         assert_true(pulls.next_time() != TimePoint::max());
@@ -434,10 +441,7 @@ void who_pulls_what_has_ended_hears_so(void **) {
     assert_true(host.words[0].rank == 0 && host.words[0].channel == out && host.words[0].end);
     assert_true(host.words[0].bytes.empty() && host.words[0].missing == 0);
     // With what else it hears when it takes something again.
-    second->unsent = much;
-    host.pulls.most_unsent(host.now);
-    host.now += SlowReaders::patience;
-    host.pulls.most_unsent(host.now);
+    host.halts(second);
     host.words.clear();
     host.pull(second, out, {0});
     assert_true(host.words.empty());
@@ -573,10 +577,7 @@ void pulls_that_end_leave_nobody_passed_over(void **) {
     auto *halted = host.comes(), *reader = host.comes();
     host.pull(halted, out);
     host.pull(reader, out);
-    halted->unsent = much;
-    host.pulls.most_unsent(host.now);
-    host.now += SlowReaders::patience;
-    host.pulls.most_unsent(host.now);
+    host.halts(halted);
     host.delivers({0, out, 0, 0, "missed"});
     host.end(reader); // there is nobody any more for whose sake it was
     while (!host.passed_over.empty() && host.now < TimePoint(std::chrono::hours(2)))
@@ -629,10 +630,7 @@ void what_nobody_takes_is_not_given(void **) {
     auto *halted = host.comes(), *reader = host.comes();
     host.pull(halted, out);
     host.pull(reader, err);
-    halted->unsent = much;
-    host.pulls.most_unsent(host.now);
-    host.now += SlowReaders::patience;
-    host.pulls.most_unsent(host.now);
+    host.halts(halted);
     host.delivers({0, out, 0, 0, "missed"});
     assert_true(host.given.empty() && host.cost_left == 10 && host.pulls.owes_words());
     host.delivers({0, err, 0, 0, "read"});
@@ -654,10 +652,7 @@ void what_nobody_takes_is_not_given(void **) {
         auto *stopped = same.comes(), *other = same.comes();
         same.pull(stopped, out);
         same.pull(other, out);
-        stopped->unsent = much;
-        same.pulls.most_unsent(same.now);
-        same.now += SlowReaders::patience;
-        same.pulls.most_unsent(same.now);
+        same.halts(stopped);
         assert_int_equal(same.passed_over.size(), 1);
         const int wishes = same.wishes;
         if (in_order)
