@@ -181,6 +181,7 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     gate_->set_had(had_);
     gate_->note_read();
     log_.info("output of job {} is pulled{}", job_.id, ask.take_over ? ", and taken over" : "");
+    tell_ends(ask, before); // of those that are known already; others come with what is wanted now
     std::vector<Delivery> deliveries;
     for (auto &piece : port_.forwarded_before(wish_))
         deliveries.push_back({std::move(piece), 0});
@@ -188,7 +189,6 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     port_.want(wish_);
     wish_.kept = false; // once is enough: others who come and go have it said again what is wanted
     wish_.kept_but = {};
-    tell_ends(ask, before);
     look_later(now, tools.here);
 }
 

@@ -35,6 +35,7 @@ struct Host : ToolPullsPort {
     OutputWish wanted; // last
     int wishes = 0, replays = 0, ended = 0;
     std::vector<wire::OutputPiece> before;
+    std::vector<wire::OutputPiece> at_once; // what the next wish brings, before want() is over
     bool is_undated = false;
     std::vector<ToolOutput> given;
     std::uint32_t cost_given = 0, cost_left = 0;
@@ -70,6 +71,8 @@ struct Host : ToolPullsPort {
         ++wishes;
         replays += wish.kept;
         wanted = wish;
+        for (auto &piece : std::exchange(at_once, {}))
+            delivers(std::move(piece));
     }
     std::vector<wire::OutputPiece> forwarded_before(const OutputWish &wish) override {
         auto pieces = before;
@@ -440,6 +443,14 @@ void who_pulls_what_has_ended_hears_so(void **) {
     assert_int_equal(host.given.size(), 2);
     assert_true(host.words[0].rank == 0 && host.words[0].channel == out && host.words[0].end);
     assert_true(host.words[0].bytes.empty() && host.words[0].missing == 0);
+    // What has ended while nobody pulled it comes with the wish, and once.
+    auto *third = host.comes();
+    host.pull(third, err, {3});
+    host.end(third);
+    host.words.clear();
+    host.at_once = {{3, err, 1, 0, {}}};
+    host.pull(third, err, {3});
+    assert_true(host.given.size() == 3 && host.given.back().end && host.words.empty());
     // With what else it hears when it takes something again.
     host.halts(second);
     host.words.clear();
