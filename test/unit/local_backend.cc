@@ -313,44 +313,47 @@ class Traced {
     UniqueFd over_;
 };
 
-void test_a_sweep_has_patience_with_who_is_traced(void **) {
-    auto loop = make_loop();
+// A sweep, of whose children one is traced by another.
+struct TracedSweep {
+    std::unique_ptr<EventLoop> loop = make_loop();
     Traced traced;
-    if (!traced)
+    ChildSweep sweep{*loop};
+    std::optional<std::vector<pid_t>> left; // when it is over
+    int looks = 0;                          // at the traced one
+
+    void start(Duration patience) {
+        sweep.start(
+            patience, [this](std::vector<pid_t> pids) { left = std::move(pids); },
+            [this](pid_t pid) {
+                looks += pid == traced.pid();
+                return pid == traced.tracer();
+            });
+    }
+    void await_end() {
+        run_until(*loop, [this] { return left.has_value(); });
+    }
+};
+
+void test_a_sweep_has_patience_with_who_is_traced(void **) {
+    TracedSweep one;
+    if (!one.traced)
         skip();
-    ChildSweep sweep(*loop);
-    std::optional<std::vector<pid_t>> left;
-    int looks = 0;
-    sweep.start(
-        1s, [&](std::vector<pid_t> pids) { left = std::move(pids); },
-        [&](pid_t pid) {
-            looks += pid == traced.pid();
-            return pid == traced.tracer();
-        });
-    run_until(*loop, [&] { return left.has_value(); });
-    assert_true(*left == std::vector<pid_t>{traced.pid()});
-    print_message("# looked %d times\n", looks);
-    assert_true(looks < 40);
+    one.start(1s);
+    one.await_end();
+    assert_true(*one.left == std::vector<pid_t>{one.traced.pid()});
+    print_message("# looked %d times\n", one.looks);
+    assert_true(one.looks < 40);
 }
 
 void test_a_sweep_goes_on_when_the_tracer_lets_go(void **) {
-    auto loop = make_loop();
-    Traced traced;
-    if (!traced)
+    TracedSweep one;
+    if (!one.traced)
         skip();
-    ChildSweep sweep(*loop);
-    std::optional<std::vector<pid_t>> left;
-    int looks = 0;
-    sweep.start(
-        60s, [&](std::vector<pid_t> pids) { left = std::move(pids); },
-        [&](pid_t pid) {
-            looks += pid == traced.pid();
-            return pid == traced.tracer();
-        });
-    run_until(*loop, [&] { return looks > 2; });
-    traced.let_go();
-    run_until(*loop, [&] { return left.has_value(); });
-    assert_true(left->empty());
+    one.start(60s);
+    run_until(*one.loop, [&] { return one.looks > 2; });
+    one.traced.let_go();
+    one.await_end();
+    assert_true(one.left->empty());
 }
 
 void test_who_does_not_end_holds_up_no_other(void **) {
