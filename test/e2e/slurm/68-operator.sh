@@ -216,7 +216,7 @@ print(door(b'run 60003 1\nps').recv(4096))")
 is "two commands of who asks are let in" "${answers[*]:0:2}" "b'ready' b'ready'"
 like "and none more, at any desk" "${answers[2]}" \
     "^b.failed limit .*2 commands and visits of yours .*at all desks of this host together .*next: end one of them"
-like "until one has ended" "${answers[3]}" '^b.failed denied .*60003'
+like "until one has ended" "${answers[3]}" '^b.failed system user 60003 is not known'
 ok "the gate's log has that" logged "tools: refused: uid 60002, pid [0-9]+, for a job of uid 60003: 2 commands and visits"
 is "and kills them" "$(operator "$pmixhost" kill "$job"; echo "code $?")" "code 0"
 ok "which ends the job" until_true 30 eval '! kill -0 "$job_pid" 2>/dev/null'
