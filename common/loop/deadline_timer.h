@@ -11,24 +11,35 @@ class DeadlineTimer {
     // `on_due` may call arm(), and should: it is how the timer goes on.
     DeadlineTimer(EventLoop &loop, EventLoop::Callback on_due) : loop_(loop), on_due_(std::move(on_due)) {}
 
-    // Costs nothing when the time has not changed. TimePoint::max(): never.
+    // Says when it is to be called; TimePoint::max(): never. Costs nothing unless that is earlier than the timer goes
+    // off anyway: what is put off, as the deadline of one fence after another, sets no timer each time.
     void arm(TimePoint next) {
-        if (next == at_)
-            return;
-        at_ = next;
-        if (next == TimePoint::max())
-            return timer_.reset();
-        timer_ = loop_.after(next - loop_.now(), [this] {
-            at_ = TimePoint::max();
-            on_due_();
-        });
+        due_ = next;
+        if (next < goes_off_)
+            set();
     }
 
   private:
+    void set() {
+        goes_off_ = due_;
+        timer_ = loop_.after(due_ - loop_.now(), [this] { go_off(); });
+    }
+    void go_off() {
+        goes_off_ = TimePoint::max();
+        if (due_ > loop_.now()) {
+            if (due_ != TimePoint::max())
+                set();
+            return;
+        }
+        due_ = TimePoint::max();
+        on_due_();
+    }
+
     EventLoop &loop_;
     EventLoop::Callback on_due_;
     EventLoop::Handle timer_;
-    TimePoint at_ = TimePoint::max();
+    TimePoint due_ = TimePoint::max();
+    TimePoint goes_off_ = TimePoint::max(); // max: no timer is set
 };
 
 } // namespace pmixhost

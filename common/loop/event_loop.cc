@@ -8,12 +8,14 @@
 #include <event2/thread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <deque>
 #include <fcntl.h>
 #include <mutex>
 #include <optional>
 #include <sys/eventfd.h>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,25 +42,15 @@ static timeval timeval_of(Duration delay) {
 struct EventLoop::Handle::Impl {
     event *ev = nullptr;
     std::optional<TimePoint> due; // of a timer
-    FdCallback callback;
-    OnException *on_exception = nullptr;
+    FdCallback callback;          // null: the handle has gone
+    State *loop = nullptr;
     std::weak_ptr<Impl> self; // keeps the callback alive while it runs and drops its own handle
 
     ~Impl() {
         if (ev)
             event_free(ev);
     }
-    // Before the watch ends: with the number closed the kernel cannot be told any more, and goes on reporting what
-    // another number of the same file, or another process, holds open.
-    void tell_of_closed() const {
-        int fd = event_get_fd(ev);
-        if (!(event_get_events(ev) & (EV_READ | EV_WRITE)) || ::fcntl(fd, F_GETFD) >= 0)
-            return;
-        try {
-            (*on_exception)("descriptor " + std::to_string(fd) + " was closed while it was watched");
-        } catch (const std::exception &) { // no memory to say so; its watch must end
-        }
-    }
+    void tell_of_closed() const;
     // libevent counts a timer's time from when the loop woke up, and by a coarse clock: the timer is set again for what
     // is left.
     bool is_early() {
@@ -68,44 +60,46 @@ struct EventLoop::Handle::Impl {
         timeval left = timeval_of(*due - now);
         return event_add(ev, &left) == 0;
     }
-    static void fire(evutil_socket_t, short what, void *data) {
-        std::shared_ptr<Impl> alive = static_cast<Impl *>(data)->self.lock();
-        if (!alive || alive->is_early())
-            return;
-        unsigned ready = ((what & EV_READ) ? readable : 0u) | ((what & EV_WRITE) ? writable : 0u);
-        guarded(*alive->on_exception, [&] { alive->callback(ready); });
-    }
+    static void fire(evutil_socket_t, short what, void *data);
 };
 
-EventLoop::Handle::Handle(Handle &&) noexcept = default;
-EventLoop::Handle &EventLoop::Handle::operator=(Handle &&other) noexcept {
-    if (this != &other) {
-        reset();
-        impl_ = std::move(other.impl_);
-    }
-    return *this;
-}
-EventLoop::Handle::~Handle() {
-    reset();
-}
-void EventLoop::Handle::reset() {
-    if (impl_ && impl_->ev) {
-        impl_->tell_of_closed();
-        event_del(impl_->ev);
-    }
-    impl_.reset();
-}
-
+// libevent calls back in the thread of run() alone. Another one that takes a turn meanwhile (run_or_post()) adds and
+// removes events under libevent's own lock; what it removes may be on its way to be called back, so it is kept until
+// the thread of run() is certain not to be on that way.
 struct EventLoop::State {
     event_base *base = nullptr;
     OnException on_exception;
     UniqueFd wake;
     event *wake_event = nullptr;
-    std::mutex mutex; // guards posted and ended
+    std::mutex mutex; // guards posted and stop_wanted
     std::deque<Callback> posted;
     bool stop_wanted = false;
-    bool stopped = false; // this run(), by a stop(); the loop's thread alone
+
+    std::mutex turn; // guards what follows, and all state of who uses the loop
+    std::atomic<std::thread::id> has_turn{};
+    bool runs = false;      // a run() is under way
+    bool elsewhere = false; // the turn is another thread's than that of run()
+    bool stopped = false;   // this run(), by a stop()
     std::vector<std::weak_ptr<Handle::Impl>> before_waiting;
+    std::vector<std::shared_ptr<Handle::Impl>> dropped_elsewhere;
+
+    class Turn {
+      public:
+        explicit Turn(State &state) : Turn(state, std::unique_lock(state.turn)) {}
+        Turn(State &state, std::unique_lock<std::mutex> lock) : state_(state), lock_(std::move(lock)) {
+            if (lock_)
+                state_.has_turn.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        }
+        ~Turn() {
+            if (lock_)
+                state_.has_turn.store({}, std::memory_order_relaxed);
+        }
+        explicit operator bool() const { return lock_.owns_lock(); }
+
+      private:
+        State &state_;
+        std::unique_lock<std::mutex> lock_;
+    };
 
     void tell_before_waiting() {
         for (std::size_t i = 0; i < before_waiting.size();) { // not by iterator: a callback may add one
@@ -119,6 +113,7 @@ struct EventLoop::State {
     }
 
     ~State() {
+        dropped_elsewhere.clear();
         if (wake_event)
             event_free(wake_event);
         if (base)
@@ -128,9 +123,14 @@ struct EventLoop::State {
         std::uint64_t one = 1;
         [[maybe_unused]] ssize_t n = ::write(wake.get(), &one, sizeof one); // full: already rung
     }
+    bool is_anything_posted() {
+        std::lock_guard lock(mutex);
+        return !posted.empty() || stop_wanted;
+    }
     // Edge-triggered, so that the counter need not be read: each ring is a new edge.
     static void on_wake(evutil_socket_t, short, void *data) {
         auto *state = static_cast<State *>(data);
+        Turn turn(*state);
         std::deque<Callback> batch;
         bool stop = false;
         {
@@ -146,6 +146,53 @@ struct EventLoop::State {
         }
     }
 };
+
+// Before the watch ends: with the number closed the kernel cannot be told any more, and goes on reporting what another
+// number of the same file, or another process, holds open.
+void EventLoop::Handle::Impl::tell_of_closed() const {
+    int fd = event_get_fd(ev);
+    if (!(event_get_events(ev) & (EV_READ | EV_WRITE)) || ::fcntl(fd, F_GETFD) >= 0)
+        return;
+    try {
+        loop->on_exception("descriptor " + std::to_string(fd) + " was closed while it was watched");
+    } catch (const std::exception &) { // no memory to say so; its watch must end
+    }
+}
+
+void EventLoop::Handle::Impl::fire(evutil_socket_t, short what, void *data) {
+    State &loop = *static_cast<Impl *>(data)->loop;
+    State::Turn turn(loop);
+    std::shared_ptr<Impl> alive = static_cast<Impl *>(data)->self.lock();
+    if (!alive || !alive->callback || alive->is_early())
+        return;
+    unsigned ready = ((what & EV_READ) ? readable : 0u) | ((what & EV_WRITE) ? writable : 0u);
+    guarded(loop.on_exception, [&] { alive->callback(ready); });
+}
+
+EventLoop::Handle::Handle(Handle &&) noexcept = default;
+EventLoop::Handle &EventLoop::Handle::operator=(Handle &&other) noexcept {
+    if (this != &other) {
+        reset();
+        impl_ = std::move(other.impl_);
+    }
+    return *this;
+}
+EventLoop::Handle::~Handle() {
+    reset();
+}
+void EventLoop::Handle::reset() {
+    if (impl_ && impl_->ev) {
+        impl_->tell_of_closed();
+        if (impl_->loop->elsewhere) {
+            event_del_noblock(impl_->ev); // the thread of run() may be about to call it back, and wait for the turn
+            impl_->loop->dropped_elsewhere.push_back(impl_);
+            auto unused = std::exchange(impl_->callback, nullptr);
+        } else {
+            event_del(impl_->ev);
+        }
+    }
+    impl_.reset();
+}
 
 EventLoop::EventLoop(std::unique_ptr<State> state) : state_(std::move(state)) {}
 EventLoop::~EventLoop() = default;
@@ -177,11 +224,27 @@ void EventLoop::post(Callback callback) {
     state_->ring();
 }
 
+void EventLoop::run_or_post(Callback callback) {
+    State &state = *state_;
+    if (state.has_turn.load(std::memory_order_relaxed) != std::this_thread::get_id()) {
+        State::Turn turn(state, std::unique_lock(state.turn, std::try_to_lock));
+        if (turn && state.runs && !state.is_anything_posted()) {
+            state.elsewhere = true;
+            guarded(state.on_exception, callback);
+            callback = nullptr;
+            state.tell_before_waiting();
+            state.elsewhere = false;
+            return;
+        }
+    }
+    post(std::move(callback));
+}
+
 EventLoop::Handle EventLoop::watch(int fd, unsigned interest, FdCallback callback) {
     auto impl = std::make_shared<Handle::Impl>();
     impl->self = impl;
     impl->callback = std::move(callback);
-    impl->on_exception = &state_->on_exception;
+    impl->loop = state_.get();
     short what = EV_PERSIST;
     if (interest & readable)
         what |= EV_READ;
@@ -199,7 +262,7 @@ EventLoop::Handle EventLoop::after(Duration delay, Callback callback) {
     auto impl = std::make_shared<Handle::Impl>();
     impl->self = impl;
     impl->callback = [work = std::move(callback)](unsigned) { work(); };
-    impl->on_exception = &state_->on_exception;
+    impl->loop = state_.get();
     delay = std::max(delay, Duration::zero());
     impl->due = delay < TimePoint::max() - now() ? now() + delay : TimePoint::max();
     timeval wait = timeval_of(delay);
@@ -215,7 +278,7 @@ EventLoop::Handle EventLoop::on_signal(int signal, Callback callback) {
     auto impl = std::make_shared<Handle::Impl>();
     impl->self = impl;
     impl->callback = [work = std::move(callback)](unsigned) { work(); };
-    impl->on_exception = &state_->on_exception;
+    impl->loop = state_.get();
     impl->ev = event_new(state_->base, signal, EV_SIGNAL | EV_PERSIST, Handle::Impl::fire, impl.get());
     if (!impl->ev || event_add(impl->ev, nullptr) != 0)
         throw std::bad_alloc();
@@ -234,15 +297,28 @@ EventLoop::Handle EventLoop::before_waiting(Callback callback) {
 }
 
 Result<void> EventLoop::run() {
-    state_->stopped = false;
+    State &state = *state_;
     int code = 0, why = 0;
+    bool ends = false;
+    {
+        State::Turn turn(state);
+        state.stopped = false;
+        state.runs = true;
+    }
     do {
-        state_->tell_before_waiting();
+        {
+            State::Turn turn(state);
+            state.dropped_elsewhere.clear();
+            state.tell_before_waiting();
+        }
         errno = 0;
-        code = event_base_loop(state_->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+        code = event_base_loop(state.base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
         why = errno;
-    } while (!state_->stopped && code == 0 && !event_base_got_break(state_->base));
-    if (state_->stopped)
+        State::Turn turn(state);
+        ends = state.stopped || code != 0 || event_base_got_break(state.base);
+        state.runs = !ends;
+    } while (!ends);
+    if (state.stopped)
         return {};
     if (code < 0 && why != 0)
         return system_error("the event loop cannot wait for events any more", why);

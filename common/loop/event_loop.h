@@ -1,7 +1,11 @@
 // The event loop: the one thread that owns all state of a daemon. The only user of libevent.
 //
-// Everything here but post() and stop() belongs to the loop's thread. A callback never throws
+// Everything here but post(), run_or_post() and stop() belongs to the loop's thread. A callback never throws
 // beyond the loop: what escapes is logged by the handler given to create() and the loop goes on.
+//
+// While the loop waits another thread may take its turn for one callback (run_or_post()), which saves a change of
+// threads. Callbacks still run one at a time, and each sees what those before it have done; so "the loop's thread"
+// means, here and everywhere, the one whose turn it is.
 #pragma once
 
 #include "common/base/result.h"
@@ -49,6 +53,10 @@ class EventLoop {
     // Any thread: run `callback` soon, in the loop's thread, in the order posted. What is posted while
     // the loop does not run waits for the next run(); if there is none it is destroyed unrun.
     void post(Callback callback);
+    // Any thread: runs `callback` at once, in the calling thread as if it were the loop's, where the loop waits and
+    // nothing is posted; else as post(). So it keeps the order of what is posted. Not for what depends on the thread in
+    // which it runs, as a child that dies with the thread that made it (PR_SET_PDEATHSIG), or a mask of signals.
+    void run_or_post(Callback callback);
 
     // Calls back each time `fd` is ready, until the handle is dropped. The fd stays the caller's, who drops the
     // handle before closing it or giving it away: epoll watches the open file, which a copy of it keeps (epoll(7)).

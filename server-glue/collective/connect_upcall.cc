@@ -27,7 +27,7 @@ pmix_status_t post_connect(CollectiveKind kind, const pmix_proc_t procs[], std::
         }
         ask.participants = processes_of(procs, count);
         ask.reply = status_reply(callback, data);
-        post(upcalls, std::move(ask));
+        post_at_once(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }

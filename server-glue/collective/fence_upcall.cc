@@ -80,7 +80,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
         }
         owner.reset(); // there may be no room for both
         ask.reply = data_reply(callback, data);
-        post(upcalls, std::move(ask));
+        post_at_once(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }

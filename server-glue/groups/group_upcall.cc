@@ -152,7 +152,7 @@ pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_
             ask.refused = PMIX_ERR_BAD_PARAM; // as on all hosts of its members, who hear of it
         ask.tolerant = ask.tolerant || ask.tells_of_ends;
         ask.reply = perhaps_twice ? reply_to_both(callback, data) : group_reply(callback, data);
-        post(upcalls, std::move(ask));
+        post_at_once(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
     if (status != PMIX_SUCCESS)

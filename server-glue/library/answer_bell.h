@@ -1,17 +1,16 @@
 // Wakes the thread of an event base that is not ours, libpmix', without taking the lock of that base: whoever rings
-// writes to a descriptor which the base waits for. What is rung for is the business of who hears it (direct_answers.h).
+// writes to a descriptor which the base waits for. In that thread itself there is nothing to be woken, and no system
+// call is made. What is rung for is the business of who hears it (direct_answers.h).
 //
 // To shift something to that thread with libevent's own calls takes the lock, which a thread that turns within libevent
 // never gives back (contrib/doc/decisions/libpmix.md); the event loop may not wait for it.
 #pragma once
 
 #include "common/base/result.h"
-#include "common/base/unique_fd.h"
 
 #include <functional>
 #include <memory>
 
-struct event;
 struct event_base;
 
 namespace pmixhost {
@@ -29,13 +28,10 @@ class AnswerBell {
     std::function<void()> rope() const;
 
   private:
-    explicit AnswerBell(std::function<void()> heard) : heard_(std::move(heard)) {}
-    struct FreeEvent {
-        void operator()(event *one) const;
-    };
-    std::function<void()> heard_;
-    std::shared_ptr<const UniqueFd> counter_; // who rings has it too
-    std::unique_ptr<event, FreeEvent> event_;
+    struct Hung;
+    AnswerBell(std::shared_ptr<Hung> hung, std::function<void()> heard);
+    const std::shared_ptr<Hung> hung_; // who rings has it too
+    const std::function<void()> heard_;
 };
 
 } // namespace pmixhost

@@ -44,15 +44,20 @@ template <typename Ask> void disarm(Ask &ask) {
 // Gives the request to the loop, and with it the duty to answer. Throws when it cannot; then the request
 // is disarmed. The reply goes into the request last: what throws between the two would leave it armed.
 // std::function wants something copyable; requests are not.
-template <typename Ask> void post(Upcalls &upcalls, Ask ask) {
+template <typename Ask, auto Way = &EventLoop::post> void post(Upcalls &upcalls, Ask ask) {
     std::shared_ptr<Ask> shared;
     try {
         shared = std::make_shared<Ask>(std::move(ask));
-        upcalls.loop.post([&upcalls, shared] { upcalls.handlers.hand_on(std::move(*shared)); });
+        (upcalls.loop.*Way)([&upcalls, shared] { upcalls.handlers.hand_on(std::move(*shared)); });
     } catch (...) {
         disarm(shared ? *shared : ask);
         throw;
     }
+}
+// The same, but where the loop waits the request is handed on at once, in libpmix' thread (EventLoop::run_or_post): of
+// what a job's processes wait for together, that saves a change of threads for each. Who takes it starts no process.
+template <typename Ask> void post_at_once(Upcalls &upcalls, Ask ask) {
+    post<Ask, &EventLoop::run_or_post>(upcalls, std::move(ask));
 }
 
 // Gives `call` to the library thread, from the loop. With no memory left the process ends, or a client would

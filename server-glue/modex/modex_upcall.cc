@@ -84,7 +84,7 @@ pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t info[],
         auto entry = under_way->requests.insert(data).first;
         try {
             ask.reply = modex_reply(callback, data);
-            post(upcalls, std::move(ask));
+            post_at_once(upcalls, std::move(ask));
         } catch (...) {
             under_way->requests.erase(entry);
             throw;

@@ -11,7 +11,7 @@ using namespace upcall;
 pmix_status_t on_connected2(const pmix_proc_t *proc, void *, pmix_info_t[], std::size_t, pmix_op_cbfunc_t callback,
                             void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
-        post(upcalls, ClientConnectedAsk{process_of(*proc), status_reply(callback, data)});
+        post_at_once(upcalls, ClientConnectedAsk{process_of(*proc), status_reply(callback, data)});
         return PMIX_SUCCESS;
     });
 }
@@ -30,7 +30,7 @@ StatusReply finalize_reply(pmix_op_cbfunc_t callback, void *data) {
 
 pmix_status_t on_finalized(const pmix_proc_t *proc, void *, pmix_op_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
-        post(upcalls, ClientFinalizedAsk{process_of(*proc), finalize_reply(callback, data)});
+        post_at_once(upcalls, ClientFinalizedAsk{process_of(*proc), finalize_reply(callback, data)});
         return PMIX_SUCCESS;
     });
 }

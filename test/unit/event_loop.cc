@@ -1,7 +1,10 @@
 // The event loop: posts, timers, and what stop() means for this run and the next.
 #include "common/loop/event_loop.h"
+#include "common/loop/deadline_timer.h"
 
+#include <atomic>
 #include <filesystem>
+#include <stdexcept>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -177,6 +180,158 @@ void somebody_is_asked_before_each_wait(void **) {
     assert_int_equal(dropped, 1); // only before the posts were seen
 }
 
+void a_deadline_may_be_moved(void **) {
+    auto loop = make_loop();
+    int calls = 0;
+    TimePoint called{};
+    DeadlineTimer timer(*loop, [&] {
+        ++calls;
+        called = loop->now();
+        loop->stop();
+    });
+    TimePoint begin = loop->now();
+    timer.arm(begin + 5ms);
+    timer.arm(begin + 40ms); // put off
+    assert_true(loop->run().ok());
+    assert_true(calls == 1 && called >= begin + 40ms);
+    timer.arm(loop->now() + 1h);
+    timer.arm(loop->now() + 1ms); // brought forward
+    assert_true(loop->run().ok());
+    assert_int_equal(calls, 2);
+    timer.arm(loop->now() + 1ms);
+    timer.arm(TimePoint::max()); // given up
+    auto later = loop->after(20ms, [&] { loop->stop(); });
+    assert_true(loop->run().ok());
+    assert_int_equal(calls, 2);
+    timer.arm(loop->now());
+    assert_true(loop->run().ok());
+    assert_int_equal(calls, 3);
+}
+
+// --- another thread takes a turn ----------------------------------------------------------------------
+
+// Until the loop waits, which another thread cannot see but by this.
+template <typename Once> void until_it_waits(EventLoop &loop, Once once) {
+    for (std::atomic<bool> here{false}, tried{false}; !here.load();) {
+        tried = false;
+        loop.run_or_post([&, asks = std::this_thread::get_id()] {
+            if (std::this_thread::get_id() == asks) {
+                once();
+                here = true;
+            }
+            tried = true;
+        });
+        while (!tried.load())
+            std::this_thread::yield();
+    }
+}
+
+void who_comes_while_it_waits_is_served_at_once(void **) {
+    auto loop = make_loop();
+    int turns = 0, seen = 0; // without a lock: turns do not meet
+    EventLoop::Handle timer;
+    auto watch = loop->before_waiting([&] { seen = turns; });
+    bool fired = false;
+    std::thread other([&] {
+        for (int i = 0; i < 100; ++i) {
+            until_it_waits(*loop, [&] { ++turns; });
+            loop->post([&, i] {
+                ++turns;
+                assert_int_equal(seen, 2 * i + 1); // it was asked there too
+            });
+        }
+        // What is begun there goes on in the loop.
+        until_it_waits(*loop, [&] {
+            timer = loop->after(1ms, [&] {
+                fired = true;
+                loop->stop();
+            });
+        });
+    });
+    assert_true(loop->run().ok());
+    other.join();
+    assert_true(fired);
+    assert_int_equal(turns, 200);
+}
+
+void who_comes_in_its_turn_is_served_behind_it(void **) {
+    auto loop = make_loop();
+    std::vector<int> order;
+    std::thread other;
+    loop->run_or_post([&] { order.push_back(0); }); // it does not run yet
+    assert_int_equal(order.size(), 0);
+    loop->post([&] {
+        loop->run_or_post([&] { order.push_back(2); }); // never from within
+        order.push_back(1);
+        std::thread([&] { loop->run_or_post([&] { order.push_back(3); }); }).join(); // nor beside
+        assert_int_equal(order.size(), 2);
+        loop->post([&] { loop->stop(); });
+    });
+    assert_true(loop->run().ok());
+    assert_int_equal(order.size(), 4);
+    for (int i = 0; i < 4; ++i)
+        assert_int_equal(order[i], i);
+    loop->run_or_post([&] { order.push_back(4); }); // nor any more
+    assert_int_equal(order.size(), 4);
+}
+
+// What is on its way to the loop's own thread meanwhile finds nobody.
+void what_is_dropped_elsewhere_is_not_called_back(void **) {
+    auto loop = make_loop();
+    int ends[2];
+    assert_int_equal(::pipe(ends), 0);
+    std::atomic<int> called{0};
+    std::thread other([&] {
+        for (int i = 0; i < 200; ++i) {
+            EventLoop::Handle watch, timer;
+            until_it_waits(*loop, [&] {
+                auto dropped = std::make_shared<bool>(false);
+                watch = loop->watch(ends[0], EventLoop::readable, [&, dropped](unsigned) { called += *dropped; });
+                timer = loop->after(0ms, [&, dropped] { called += *dropped; });
+                assert_int_equal(::write(ends[1], "", 1), 1); // the loop wakes up, and waits for its turn
+                for (TimePoint end = Clock::now() + 50us; Clock::now() < end;) {
+                }
+                auto gone = std::weak_ptr<bool>(dropped);
+                *dropped = true;
+                watch.reset();
+                timer.reset();
+                dropped.reset();
+                assert_true(gone.expired()); // what the callbacks owned has gone with them
+                char byte = 0;
+                assert_int_equal(::read(ends[0], &byte, 1), 1);
+            });
+        }
+        loop->stop();
+    });
+    assert_true(loop->run().ok());
+    other.join();
+    assert_int_equal(called.load(), 0);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+void what_is_thrown_elsewhere_goes_no_further(void **) {
+    std::string told;
+    auto made = EventLoop::create([&](const std::string &what) { told = what; });
+    auto &loop = *made;
+    std::atomic<bool> thrown{false};
+    std::thread other([&] {
+        while (!thrown.load()) {
+            loop->run_or_post([&, asks = std::this_thread::get_id()] {
+                if (std::this_thread::get_id() != asks)
+                    return;
+                thrown = true;
+                throw std::runtime_error("as a test does");
+            });
+            std::this_thread::yield();
+        }
+        loop->stop();
+    });
+    assert_true(loop->run().ok());
+    other.join();
+    assert_string_equal(told.c_str(), "as a test does");
+}
+
 } // namespace
 
 int main() {
@@ -190,6 +345,11 @@ int main() {
         cmocka_unit_test(a_timer_is_not_early),
         cmocka_unit_test(a_loop_that_cannot_wait_ends_with_an_error),
         cmocka_unit_test(somebody_is_asked_before_each_wait),
+        cmocka_unit_test(a_deadline_may_be_moved),
+        cmocka_unit_test(who_comes_while_it_waits_is_served_at_once),
+        cmocka_unit_test(who_comes_in_its_turn_is_served_behind_it),
+        cmocka_unit_test(what_is_dropped_elsewhere_is_not_called_back),
+        cmocka_unit_test(what_is_thrown_elsewhere_goes_no_further),
     };
     return cmocka_run_group_tests_name("event loop", tests, nullptr, nullptr);
 }
