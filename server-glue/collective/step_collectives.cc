@@ -2,6 +2,7 @@
 #include "server-glue/collective/step_collectives.h"
 
 #include "server-glue/guard/closed_connections.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/step/step_messages.h"
 
@@ -138,15 +139,19 @@ void StepCollectives::complete(const Signature &signature, const Contributions &
         if (--waiting->left == 0)
             waiting->reply(PMIX_SUCCESS, std::move(waiting->data));
     };
+    // That of this host goes back with the others' where libpmix stores it for its clients, which otherwise ask for
+    // what they have of each other (server_store_modex_cb() of 5.0.7), and as a group is made of all parts.
+    HostIndex left_out = no_host;
+    if (signature.kind == CollectiveKind::fence && !library_wants_own_part_of_fences())
+        left_out = context_.self();
     std::size_t size = 0;
     for (const auto &contribution : *contributions)
-        size += contribution.data.size();
+        size += contribution.host == left_out ? 0 : contribution.data.size();
     waiting->data.reserve(size);
-    // That of this host goes back with the others': libpmix stores it for its clients, which otherwise ask for what
-    // they have of each other (server_store_modex_cb() of 5.0.7), and a group is made of all parts.
     for (const auto &contribution : *contributions) {
         if (contribution.host != no_host) {
-            waiting->data += contribution.data;
+            if (contribution.host != left_out)
+                waiting->data += contribution.data;
             continue;
         }
         auto part = wire::decode<wire::NamespacePart>(contribution.data);

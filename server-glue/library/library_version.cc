@@ -45,6 +45,11 @@ bool library_hides_failed_collectives() {
     return is_in({4, 2, 3}, {6, 2, 0});
 }
 
+// pmix_server_commit of src/server/pmix_server_ops.c, and _dstor_store_modex_cb of src/mca/common/dstore/dstore_base.c
+bool library_wants_own_part_of_fences() {
+    return library_version() >= LibraryVersion{5};
+}
+
 // iofdereg of src/server/pmix_server.c
 bool library_answers_iof_deregistrations_astray() {
     return library_version() < LibraryVersion{6, 1, 0};

@@ -24,6 +24,9 @@ bool library_is_of_headers();
 // A fence or connect that fails is an error for the first local process and a success for the others
 // (server-glue/library/failed_collective.h).
 bool library_hides_failed_collectives();
+// What processes of this host have posted has to come back with the result of their fence, or they ask for what they
+// have of each other. Before 5 the server has it from their commits.
+bool library_wants_own_part_of_fences();
 // The destruction of a group of this host alone is handed to the host environment twice, for one answer; so is that of
 // a group whose members are named by a wildcard, of however many hosts.
 bool library_destructs_local_groups_twice();

@@ -16,7 +16,9 @@
 #include "server-glue/library/posted_now.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <fmt/ranges.h>
 #include <pmix.h>
 #include <unistd.h>
@@ -266,20 +268,22 @@ void PmixLibrary::register_nspace(const std::string &nspace, int local_count,
     });
 }
 
+// All of a process at once, since each call waits for libpmix' thread: it takes the array apart (4.2.0 to 6.1).
 void PmixLibrary::describe_processes(const std::string &nspace, std::function<std::vector<InfoList>()> describe,
                                      std::function<void(Result<void>)> done) {
     auto shared = std::make_shared<std::function<void(Result<void>)>>(std::move(done));
     thread_.run("PMIx_Store_internal", [&loop = loop_, nspace, describe = std::move(describe), shared] {
         Result<void> stored;
         try {
-            for (const InfoList &info : describe()) {
+            for (InfoList &info : describe()) {
                 pmix_proc_t process = proc_of(nspace, info.all().front().value.data.rank);
-                for (std::size_t i = 1; i < info.size() && stored; ++i) {
-                    pmix_value_t value = info.all()[i].value; // only lent
-                    if (auto status = PMIx_Store_internal(&process, info.all()[i].key, &value); status != PMIX_SUCCESS)
-                        stored = pmix_error(fmt::format("the PMIx library does not take {} of rank {}",
-                                                        info.all()[i].key, process.rank),
-                                            status);
+                InfoList all;
+                all.add_array(PMIX_PROC_DATA, std::move(info));
+                pmix_value_t value = all.all().front().value; // only lent
+                if (auto status = PMIx_Store_internal(&process, PMIX_PROC_DATA, &value); status != PMIX_SUCCESS) {
+                    stored = pmix_error(
+                        fmt::format("the PMIx library does not take what is said of rank {}", process.rank), status);
+                    break;
                 }
             }
         } catch (const std::exception &e) {
@@ -302,15 +306,6 @@ void PmixLibrary::end_nspace(const std::string &nspace, std::vector<Rank> client
         pmix_nspace_t name;
         PMIX_LOAD_NSPACE(name, nspace.c_str());
         PMIx_server_deregister_nspace(name, on_done, waiting);
-    });
-}
-
-void PmixLibrary::register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done) {
-    registered_[nspace][rank] = {uid, gid};
-    auto *waiting = new Waiting{loop_, std::move(done), {}};
-    thread_.run("PMIx_server_register_client", [nspace, rank, uid, gid, waiting] {
-        pmix_proc_t proc = proc_of(nspace, rank);
-        settle(PMIx_server_register_client(&proc, uid, gid, nullptr, on_done, waiting), waiting);
     });
 }
 
@@ -359,6 +354,73 @@ void PmixLibrary::environment(const std::string &nspace, Rank rank, EnvironmentD
     thread_.run("PMIx_server_setup_fork", [&loop = loop_, nspace, rank, shared = std::move(shared)]() mutable {
         auto entries = environment_of(nspace, rank);
         loop.post([shared = std::move(shared), entries] { (*shared)(entries); });
+    });
+}
+
+namespace {
+
+// Clients on their way through libpmix, which answers for each in its own thread. Whoever is last tells the loop.
+struct Registration {
+    struct Client {
+        Registration &all;
+        const PmixLibrary::Client client;
+        Result<std::vector<std::string>> environment;
+    };
+    Registration(EventLoop &of_done, PmixLibrary::ClientsDone then, const std::vector<PmixLibrary::Client> &of)
+        : loop(of_done), done(std::move(then)), missing(of.size() + 1) {
+        for (const auto &client : of)
+            clients.push_back({*this, client, std::vector<std::string>()});
+    }
+    EventLoop &loop;
+    PmixLibrary::ClientsDone done;
+    std::deque<Client> clients;
+    std::atomic<std::size_t> missing;   // answers, and that all have been asked for
+    std::shared_ptr<Registration> self; // until then
+
+    void has_one() {
+        if (missing.fetch_sub(1) != 1)
+            return;
+        EventLoop &of_done = loop;
+        of_done.post([all = std::move(self)] { // moved, as in on_done()
+            std::vector<Result<std::vector<std::string>>> environments;
+            for (auto &client : all->clients)
+                environments.push_back(std::move(client.environment));
+            all->done(std::move(environments));
+        });
+    }
+    static void on_registered(pmix_status_t status, void *data) {
+        auto &client = *static_cast<Client *>(data);
+        if (status != PMIX_SUCCESS)
+            client.environment = error(ErrorKind::system, "the PMIx library refuses rank {}: {}", client.client.rank,
+                                       PMIx_Error_string(status));
+        client.all.has_one();
+    }
+};
+
+} // namespace
+
+// PMIx_server_setup_fork asks for the namespace alone (4.2.2 to 6.1), and reads the library's tables in the calling
+// thread. So all of that comes before libpmix' thread has something to do.
+void PmixLibrary::register_clients(const std::string &nspace, uid_t uid, const std::vector<Client> &clients,
+                                   ClientsDone done) {
+    for (const Client &client : clients)
+        registered_[nspace][client.rank] = {uid, client.gid};
+    auto shared = std::make_shared<Registration>(loop_, std::move(done), clients);
+    thread_.run("PMIx_server_register_client", [nspace, uid, shared = std::move(shared)]() mutable {
+        Registration &all = *shared;
+        all.self = std::move(shared);
+        for (auto &each : all.clients) {
+            if (each.client.needs_environment)
+                each.environment = environment_of(nspace, each.client.rank);
+        }
+        for (auto &each : all.clients) {
+            pmix_proc_t proc = proc_of(nspace, each.client.rank);
+            auto status =
+                PMIx_server_register_client(&proc, uid, each.client.gid, nullptr, Registration::on_registered, &each);
+            if (status != PMIX_SUCCESS)
+                Registration::on_registered(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, &each);
+        }
+        all.has_one();
     });
 }
 

@@ -98,7 +98,16 @@ class PmixLibrary {
     // the end of their job, and those that `clients`, which had connected, wanted to be removed at their own
     // (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
     void end_nspace(const std::string &nspace, std::vector<Rank> clients, Done done);
-    void register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done);
+    struct Client {
+        Rank rank;
+        gid_t gid;
+        bool needs_environment = true; // no: its entries stay empty
+    };
+    // Registers processes of this host, of a registered namespace, which are of the user `uid`. `done` comes once, when
+    // the library has answered for each, and gives in the order of `clients` what environment() gives, or why the
+    // library does not take that one.
+    using ClientsDone = std::function<void(std::vector<Result<std::vector<std::string>>>)>;
+    void register_clients(const std::string &nspace, uid_t uid, const std::vector<Client> &clients, ClientsDone done);
     // Makes this daemon a client of that namespace, which has been registered without processes here, under a
     // rank that it does not have. From then on register_nspace(nspace, update, ...) with PMIX_PROC_DATA puts
     // those where all clients of this host find them without asking (library/inner_client.h). Fails

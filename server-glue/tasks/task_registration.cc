@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <fmt/ranges.h>
-#include <pmix.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -129,31 +128,29 @@ void TaskRegistration::register_nspace() {
 void TaskRegistration::register_early() {
     if (let_go_.empty())
         return serve();
-    unregistered_ = let_go_.size();
-    for (const auto &[rank, task] : let_go_) {
-        library_->register_client(step_.nspace, rank, ::getuid(), task.gid, [this, rank = rank](pmix_status_t status) {
-            if (status != PMIX_SUCCESS)
-                return callbacks_.on_failure(
-                    error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank, PMIx_Error_string(status)));
-            if (--unregistered_ == 0)
-                check_early(rank);
-        });
-    }
+    std::vector<PmixLibrary::Client> clients;
+    for (const auto &[rank, task] : let_go_)
+        clients.push_back({rank, task.gid, clients.empty()});
+    auto first = clients.front().rank;
+    library_->register_clients(step_.nspace, ::getuid(), clients, [this, first](auto environments) {
+        for (const auto &environment : environments) {
+            if (!environment)
+                return callbacks_.on_failure(environment.failure());
+        }
+        check_early(first, *environments.front());
+    });
 }
 
 // One task stands for all: what they are told differs by the rank alone.
-void TaskRegistration::check_early(Rank rank) {
-    library_->environment(step_.nspace, rank, [this, rank](auto given) {
-        auto expected = early_environment_(rank);
-        auto agrees = given ? is_as_expected(expected, *given) : Result<void>(given.failure());
-        if (!agrees)
-            return callbacks_.on_failure(agrees.failure());
-        if (auto more = names_beyond(expected, *given); !more.empty())
-            log_.warning("the PMIx library gives processes {} as well, which those that were let go before it was "
-                         "started do not have; next: daemon.library = \"early\"",
-                         fmt::join(more, ", "));
-        serve();
-    });
+void TaskRegistration::check_early(Rank rank, const std::vector<std::string> &given) {
+    auto expected = early_environment_(rank);
+    if (auto agrees = is_as_expected(expected, given); !agrees)
+        return callbacks_.on_failure(agrees.failure());
+    if (auto more = names_beyond(expected, given); !more.empty())
+        log_.warning("the PMIx library gives processes {} as well, which those that were let go before it was "
+                     "started do not have; next: daemon.library = \"early\"",
+                     fmt::join(more, ", "));
+    serve();
 }
 
 void TaskRegistration::serve() {
@@ -161,22 +158,21 @@ void TaskRegistration::serve() {
     answer_all();
 }
 
+// All at once: each hand-over to the library and back wakes threads.
 void TaskRegistration::answer_all() {
-    for (auto &entry : std::exchange(waiting_, {}))
-        answer(entry.rank, entry.gid, std::move(entry.answer));
-}
-
-void TaskRegistration::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
-    auto shared = std::make_shared<TaskDoor::Answer>(std::move(reply));
-    library_->register_client(step_.nspace, rank, ::getuid(), gid, [this, rank, shared](pmix_status_t status) {
-        if (status != PMIX_SUCCESS)
-            return (*shared)(
-                error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank, PMIx_Error_string(status)));
-        library_->environment(step_.nspace, rank, [this, shared](auto environment) {
+    if (waiting_.empty())
+        return;
+    std::vector<PmixLibrary::Client> clients;
+    for (const Waiting &entry : waiting_)
+        clients.push_back({entry.rank, entry.gid});
+    auto waiting = std::make_shared<std::vector<Waiting>>(std::exchange(waiting_, {}));
+    library_->register_clients(step_.nspace, ::getuid(), clients, [this, waiting](auto environments) {
+        for (auto &environment : environments) {
             if (environment)
                 environment->insert(environment->end(), remedies_.begin(), remedies_.end());
-            (*shared)(std::move(environment));
-        });
+        }
+        for (std::size_t i = 0; i < waiting->size(); ++i)
+            (*waiting)[i].answer(std::move(environments[i]));
     });
 }
 

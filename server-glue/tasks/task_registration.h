@@ -78,10 +78,9 @@ class TaskRegistration {
     void register_when_complete();
     void register_nspace();
     void register_early();
-    void check_early(Rank rank);
+    void check_early(Rank rank, const std::vector<std::string> &given);
     void serve();
     void answer_all();
-    void answer(Rank rank, gid_t gid, TaskDoor::Answer reply);
 
     EventLoop &loop_;
     Log &log_;
@@ -97,7 +96,6 @@ class TaskRegistration {
     std::vector<Waiting> waiting_;
     EarlyEnvironment early_environment_; // empty: the library is not late
     std::map<Rank, LetGo> let_go_;
-    std::size_t unregistered_ = 0; // of let_go_
     bool patience_over_ = false;
     bool registering_ = false;
     bool registered_ = false;

@@ -75,13 +75,13 @@ void register_nspace(const InfoList &info, int local, const char *name) {
 }
 
 void store(const StepInfo &step, const std::vector<LocalTask> &tasks) {
-    for (const InfoList &info : own_process_infos(step, tasks)) {
+    for (InfoList &info : own_process_infos(step, tasks)) {
         pmix_proc_t process = proc_of(step.nspace, info.all().front().value.data.rank);
-        for (std::size_t i = 1; i < info.size(); ++i) {
-            pmix_value_t value = info.all()[i].value; // only lent
-            if (PMIx_Store_internal(&process, info.all()[i].key, &value) != PMIX_SUCCESS)
-                give_up("PMIx_Store_internal");
-        }
+        InfoList all;
+        all.add_array(PMIX_PROC_DATA, std::move(info));
+        pmix_value_t value = all.all().front().value; // only lent
+        if (PMIx_Store_internal(&process, PMIX_PROC_DATA, &value) != PMIX_SUCCESS)
+            give_up("PMIx_Store_internal");
     }
 }
 

@@ -152,12 +152,13 @@ void the_library_gives_what_was_expected(void **) {
     assert_string_equal((*library)->address().c_str(), address.c_str());
     std::vector<std::string> given;
     (*library)->register_nspace(
-        "test", 1, [] { return Result<InfoList>(InfoList()); },
+        "test", 2, [] { return Result<InfoList>(InfoList()); },
         [&](Result<void> registered) {
             assert_true(registered.ok());
-            (*library)->register_client("test", 7, getuid(), getgid(), [&](pmix_status_t status) {
-                assert_int_equal(status, PMIX_SUCCESS);
-                (*library)->environment("test", 7, [&](auto environment) { given = *environment; });
+            (*library)->register_clients("test", getuid(), {{7, getgid()}, {8, getgid(), false}}, [&](auto answers) {
+                assert_int_equal(answers.size(), 2);
+                assert_true(answers[1].ok() && answers[1]->empty());
+                given = *answers[0];
             });
         });
     run_until(**loop, [&] { return !given.empty(); });

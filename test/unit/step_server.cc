@@ -55,11 +55,16 @@ struct FakeLibrary {
     std::vector<std::pair<pmix_status_t, std::string>> for_each; // status and each who is named in a custom range
     bool deregistered = false;
     std::set<std::pair<Rank, std::string>> stored; // whose, and the key
+    std::size_t stores_asked = 0;                  // each is a hand-over
     bool stores = true;
     std::shared_ptr<OneTimeGate> starts;            // it does not start until this opens
     std::map<Rank, std::vector<std::string>> gives; // the environment; not there: FAKE_RANK
     std::set<Rank> clients;                         // registered
-    std::vector<std::vector<pmix_info_t>> packed;   // what is in a buffer is the number of one of these
+    std::set<Rank> refused;                         // and who is not
+    std::vector<std::string> asked;                 // "environment RANK" and "client RANK", in order
+    bool holds_clients = false;                     // their answers stay in `held`
+    std::vector<std::function<void()>> held;
+    std::vector<std::vector<pmix_info_t>> packed; // what is in a buffer is the number of one of these
     ~FakeLibrary() {
         for (auto &infos : packed) {
             for (auto &info : infos)
@@ -99,9 +104,16 @@ REPLACES pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t, int, pmi
                                                    pmix_op_cbfunc_t callback, void *data) {
     return later(callback, data);
 }
-REPLACES pmix_status_t PMIx_Store_internal(const pmix_proc_t *process, const char key[], pmix_value_t *) {
+REPLACES pmix_status_t PMIx_Store_internal(const pmix_proc_t *process, const char key[], pmix_value_t *value) {
     std::lock_guard lock(library->mutex);
-    library->stored.emplace(process->rank, key);
+    if (std::string_view(key) != PMIX_PROC_DATA || value->type != PMIX_DATA_ARRAY)
+        return PMIX_ERR_BAD_PARAM;
+    const auto *infos = static_cast<const pmix_info_t *>(value->data.darray->array);
+    if (std::string_view(infos[0].key) != PMIX_RANK || infos[0].value.data.rank != process->rank)
+        return PMIX_ERR_TYPE_MISMATCH;
+    for (std::size_t i = 1; i < value->data.darray->size; ++i)
+        library->stored.emplace(process->rank, infos[i].key);
+    ++library->stores_asked;
     return library->stores ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
 }
 REPLACES void PMIx_server_deregister_nspace(const pmix_nspace_t, pmix_op_cbfunc_t callback, void *data) {
@@ -113,12 +125,20 @@ REPLACES void PMIx_server_deregister_nspace(const pmix_nspace_t, pmix_op_cbfunc_
 REPLACES pmix_status_t PMIx_server_register_client(const pmix_proc_t *process, uid_t, gid_t, void *,
                                                    pmix_op_cbfunc_t callback, void *data) {
     std::unique_lock lock(library->mutex);
+    library->asked.push_back("client " + std::to_string(process->rank));
+    if (library->refused.contains(process->rank))
+        return PMIX_ERR_NOMEM;
     library->clients.insert(process->rank);
+    if (library->holds_clients) {
+        library->held.push_back([callback, data] { callback(PMIX_SUCCESS, data); });
+        return PMIX_SUCCESS;
+    }
     lock.unlock();
     return later(callback, data);
 }
 REPLACES pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *process, char ***environment) {
     std::lock_guard lock(library->mutex);
+    library->asked.push_back("environment " + std::to_string(process->rank));
     std::vector<std::string> gives{"FAKE_RANK=" + std::to_string(process->rank)};
     if (auto given = library->gives.find(process->rank); given != library->gives.end())
         gives = given->second;
@@ -545,7 +565,7 @@ void a_step_begins_and_ends(void **) {
         world.fence(answer, collects);
         world.run_until([&] { return answer.is_there(); });
         assert_int_equal(answer.status, PMIX_SUCCESS);
-        assert_string_equal(answer.data.c_str(), collects ? "ours" : "");
+        assert_string_equal(answer.data.c_str(), collects && library_wants_own_part_of_fences() ? "ours" : "");
     }
     for (Rank rank : {0, 1}) {
         pmix_proc_t process;
@@ -560,6 +580,43 @@ void a_step_begins_and_ends(void **) {
     assert_true(world.ended->ok());
     assert_true(world.fake.deregistered);
     assert_true(world.backend.ended.empty());
+}
+
+// Whoever hands over to the library wakes its threads: for all tasks it is done once. None has its environment before
+// libpmix knows all of them.
+void tasks_are_registered_together(void **) {
+    int answered = 0; // outlives who may still answer
+    World world(1);
+    world.fake.holds_clients = true;
+    for (Rank rank : {0, 1})
+        world.backend.listener->want_environment(
+            rank, [&](Result<std::vector<std::string>> environment) { answered += environment.ok(); });
+    auto waits = [&] {
+        std::lock_guard lock(world.fake.mutex);
+        return world.fake.held.size();
+    };
+    world.run_until([&] { return waits() == 2; });
+    std::vector<std::string> asked{"environment 0", "environment 1", "client 0", "client 1"};
+    assert_true(world.fake.asked == asked);
+    world.fake.held[1]();
+    world.run_until([&, turns = 0]() mutable { return ++turns == 5; });
+    assert_int_equal(answered, 0);
+    world.fake.held[0]();
+    world.run_until([&] { return answered == 2; });
+}
+
+void a_task_that_the_library_refuses_is_told_so_alone(void **) {
+    std::map<Rank, Result<std::vector<std::string>>> answers; // outlives who may still answer
+    World world(1);
+    world.fake.refused = {0};
+    for (Rank rank : {0, 1})
+        world.backend.listener->want_environment(
+            rank, [&, rank](Result<std::vector<std::string>> environment) { answers.emplace(rank, environment); });
+    world.run_until([&] { return answers.size() == 2; });
+    assert_false(answers.at(0).ok());
+    assert_non_null(strstr(answers.at(0).failure().text.c_str(), "the PMIx library refuses rank 0"));
+    assert_true(answers.at(1).ok());
+    assert_string_equal(answers.at(1)->front().c_str(), "FAKE_RANK=1");
 }
 
 // Somebody has asked this host to come, and does not answer: he may hold the connection for made, and is told farewell.
@@ -678,6 +735,20 @@ void tasks_do_not_wait_for_a_library_that_is_late(void **) {
     assert_false(world.ended.has_value());
 }
 
+// Only tools could miss it, and what has come to PMIx all the same connects.
+void where_no_program_can_use_it_the_library_is_a_second_later(void **) {
+    if (!can_be_late())
+        skip();
+    OwnStore own_store;
+    World world(1, {.has_door = true, .use = PmixUse::cannot});
+    auto gate = world.fake.starts = std::make_shared<OneTimeGate>();
+    auto begun = world.loop->now();
+    world.knock();
+    world.run_until([&] { return world.has_begun_to_start(); });
+    assert_true(world.loop->now() - begun >= 1s);
+    gate->open();
+}
+
 void a_connection_starts_a_late_library(void **) {
     if (!can_be_late())
         skip();
@@ -768,6 +839,7 @@ void processes_of_a_large_job_are_described_afterwards(void **) {
     }
     for (const auto &[rank, key] : large.fake.stored)
         assert_true(rank < 2 && key != PMIX_RANK); // of this host
+    assert_int_equal(large.fake.stores_asked, 2);
 }
 
 void a_backend_that_starts_tasks_hands_over_their_streams(void **) {
@@ -1138,9 +1210,12 @@ void a_stuck_library_ends_the_step(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_begins_and_ends),
+        cmocka_unit_test(tasks_are_registered_together),
+        cmocka_unit_test(a_task_that_the_library_refuses_is_told_so_alone),
         cmocka_unit_test(the_last_client_is_held_for_who_is_dialed_and_nothing_polls),
         cmocka_unit_test(a_daemon_stays_while_the_rm_is_asked_for_an_allocation),
         cmocka_unit_test(tasks_do_not_wait_for_a_library_that_is_late),
+        cmocka_unit_test(where_no_program_can_use_it_the_library_is_a_second_later),
         cmocka_unit_test(a_connection_starts_a_late_library),
         cmocka_unit_test(tasks_end_before_a_late_library_has_started),
         cmocka_unit_test(a_library_that_gives_something_else_ends_the_step),
