@@ -150,12 +150,13 @@ constexpr Option own_options[] = {
              "has registered for it (PMIX_REGISTER_CLEANUP) and answers nothing meanwhile: the time must "
              "cover that. Time in which the daemon is stopped does not count. 0 means never."},
     {.key = "daemon.library", .member = &Settings::daemon_library, .user = true, .words = library_starts,
-     .text = "When a daemon starts the PMIx library. late: for programs that do not look as if they would use it, when one "
-             "of them does, or after they have run for 20 ms; so a program without PMIx costs less. A program does look "
-             "so that is linked with libpmix or MPI, or a script that names mpi4py; with libpmix 4.2 and modex.store "
-             "other than own, also each that may execute or load others, as all scripts may. For these, for spawned "
-             "programs, with a debugger, and where it cannot be known what the library will give to a program (settings of "
-             "libpmix, another library than pmixhost was built with), it is started at once. early: always at once."},
+     .text = "When a daemon starts the PMIx library. late: for programs that do not look as if they would use it, "
+             "when one of them does, or after they have run for 20 ms, those that cannot come to it for a second; so "
+             "a program without PMIx costs less. A program does look so that is linked with libpmix or MPI, or a "
+             "script that names mpi4py; with libpmix 4.2 and modex.store other than own, also each that may execute "
+             "or load others, as all scripts may. For these, for spawned programs, with a debugger, and where it "
+             "cannot be known what the library will give to a program (settings of libpmix, another library than "
+             "pmixhost was built with), it is started at once. early: always at once."},
     {.key = "daemon.topology", .member = &Settings::daemon_topology, .user = true, .words = topologies,
      .text = "Whence a daemon knows what processors, memory and devices its host has, for the PMIx library and "
              "its clients. kept: from a file that was made once, and that is root's, which spares each step what hwloc needs to "

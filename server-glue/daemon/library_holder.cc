@@ -21,7 +21,10 @@ static constexpr auto ending_patience = std::chrono::seconds(5);
 static constexpr auto settling_patience = std::chrono::seconds(1);
 // For how long tasks run before the library is started although nobody has asked for it: what ends earlier costs
 // nothing, and who needs longer than that to come to PMIx_Init, as interpreters do, finds it ready.
-static constexpr auto lateness = std::chrono::milliseconds(20);
+static constexpr Duration lateness = std::chrono::milliseconds(20);
+// Programs that cannot come to it are none of these, and where one does all the same its connection starts the library.
+// It is for tools then, which should not wait for a job that has been there for a while.
+static constexpr Duration lateness_without_use = std::chrono::seconds(1);
 
 struct LibraryHolder::Started {
     std::optional<Result<std::unique_ptr<PmixLibrary>>> library;
@@ -107,7 +110,8 @@ void LibraryHolder::need() {
 void LibraryHolder::on_task_let_go() {
     has_let_go_ = true;
     if (!is_starting_ && !lateness_)
-        lateness_ = context_.loop.after(lateness, [this] { start_library("tasks have run for a while"); });
+        lateness_ = context_.loop.after(context_.step.pmix_use == PmixUse::cannot ? lateness_without_use : lateness,
+                                        [this] { start_library("tasks have run for a while"); });
 }
 
 void LibraryHolder::start_library(std::string_view why) {

@@ -16,10 +16,11 @@ logged() {
 
 # A task may run for longer than a daemon waits, on a busy machine.
 never_started() {
-    logged 2 2 true
+    logged 2 2 "${@:-true}"
     [[ $status == 0 && -e $log && -z $(reasons) ]]
 }
 ok "a program without PMIx does not have the library started" until_true 60 never_started
+ok "nor does one that cannot come to it and runs for a moment" until_true 60 never_started sleep 0.2
 logged 2 2 "$clients/hello"
 ok "one that is linked with it finds the job" says_ok 4
 like "and the library is started at once" "$(reasons)" '^2 a program names it$'
