@@ -255,8 +255,9 @@ void ChildrenIo::tell_end_of_input(const Bytes &nspace, Child &child) {
             auto told = children_.find(nspace);
             if (told == children_.end())
                 return;
-            bool nobody =
-                status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH || status == PMIX_ERR_NOT_FOUND;
+            // The last of them: too much is under way to others, at the session or where the processes are.
+            bool nobody = status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH ||
+                          status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_OUT_OF_RESOURCE;
             told->second.input_ends = nobody && told->second.until == TimePoint::max(); // else it has ended
             told->second.tell_end = context_.now() + told_again_in;
         },

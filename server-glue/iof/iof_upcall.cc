@@ -132,9 +132,7 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
             forwarded &= channels_of_it.value_or(0);
             return channels_of_it.has_value();
         });
-        if (!ask.of_child && ask.by_tool == false) // a process has what its own job writes in other ways
-            return PMIX_ERR_NOT_SUPPORTED;
-        if (auto verdict = (ask.of_child ? gate->of_children : gate->verdict).load(); verdict != PMIX_SUCCESS)
+        if (auto verdict = gate->may_be_pulled(ask.of_child, ask.by_tool); verdict != PMIX_SUCCESS)
             return verdict;
         // Of a child what is forwarded comes to whoever spawned it, however much is pulled.
         if (ask.of_child ? forwarded == 0 : (ask.channels & ~gate->channels) != 0)
@@ -169,8 +167,12 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
 pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
                       pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
     pmix_status_t status = answer_pull(procs, count, directives, ndirs, channels, data);
-    if (status != PMIX_OPERATION_SUCCEEDED && library_keeps_refused_pulls() && library_is_of_headers())
-        pmixhost_void_refused_pull(data, count, channels); // else it gets what others are given
+    if (status != PMIX_OPERATION_SUCCEEDED && library_keeps_refused_pulls() &&
+        !(library_is_of_headers() && pmixhost_void_refused_pull(data, count, channels)))
+        guarded([](Upcalls &upcalls) -> pmix_status_t { // it gets what others are given
+            upcalls.handlers.shared<PullGate>()->keeps_refused = true;
+            return PMIX_SUCCESS;
+        });
     return status;
 }
 

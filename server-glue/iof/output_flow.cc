@@ -243,6 +243,8 @@ void OutputFlow::output(TimePoint now, Rank rank, std::uint8_t channel, std::str
             pass_on(root, flow, {std::move(piece)}, had);
         }
     }
+    if (had && !*had && had.use_count() == 1 && !bytes.empty()) // none of the queues has room for it
+        port_.give_back({{rank, channel, 0, 0, Bytes(bytes)}});
 }
 
 void OutputFlow::pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces,
@@ -259,7 +261,9 @@ void OutputFlow::pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPie
 
 void OutputFlow::enqueue(Flow &flow, wire::OutputPiece piece, std::shared_ptr<bool> had) {
     bool is_here_alone = flow.wish.takes_alone(piece.rank, piece.channel);
-    flow.queue.add_own(std::move(piece), is_here_alone, std::move(had));
+    auto given_up = flow.queue.add_own(std::move(piece), is_here_alone, std::move(had));
+    if (!given_up.empty())
+        port_.give_back(std::move(given_up));
 }
 
 void OutputFlow::take_back(Flow &flow) {

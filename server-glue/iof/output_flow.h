@@ -7,7 +7,7 @@
 // again, another way, when a neighbour has gone (and taken once: pieces have numbers), and what was for them alone goes
 // back to the RM when they want it no more; where tools of several hosts have taken it over, when the last of them do
 // and none has it. What does not get away waits at the host of the process that wrote it, up to a bound, and is then
-// dropped (output_queue.h): a tool never stops a job.
+// dropped (output_queue.h): a tool never stops a job. What was for tools alone goes back to the RM then, too.
 //
 // Each root has a flow of its own: a slow one holds up no other.
 #pragma once
@@ -50,7 +50,9 @@ class OutputPort {
     virtual void deliver(std::vector<wire::OutputPiece> pieces) = 0;
     // Where there was no room for output there may be some now. Calls nothing here.
     virtual void on_room() = 0;
-    // Of what went nowhere else, when that wish is over: what the tools have not got. Calls nothing here.
+    // Of what went nowhere else: what the tools have not got, when that wish is over; and what cannot be kept for them,
+    // from within output(), too. In order for each stream, but that what tools of another host may have had comes when
+    // that is known. Calls nothing here that changes it.
     virtual void give_back(std::vector<wire::OutputPiece> pieces) = 0;
 };
 
@@ -135,7 +137,7 @@ class OutputFlow {
     void deliver(Flow &flow, std::vector<OutputQueue::Entry> entries);
     void send_upstream(HostIndex root, Flow &flow, std::vector<OutputQueue::Entry> entries);
     static bool receive(Flow &flow, HostIndex from, wire::OutputPiece piece); // false: it has been taken
-    static void enqueue(Flow &flow, wire::OutputPiece piece, std::shared_ptr<bool> had = {});
+    void enqueue(Flow &flow, wire::OutputPiece piece, std::shared_ptr<bool> had = {});
     static void take_back(Flow &flow);                  // what has been sent, and perhaps not taken
     using Credits = std::map<HostIndex, std::uint32_t>; // costs, by neighbour
     void give_credit(HostIndex root, const Flow &flow, const Credits &credits);

@@ -8,20 +8,23 @@ namespace pmixhost {
 
 // Goes through the queue once: ends of streams stay, and what other hosts have sent. A quarter of the room is made, so
 // that not each newcomer has it gone through.
-void OutputQueue::drop_oldest(std::uint64_t needed) {
-    const std::uint64_t limit = limit_ - limit_ / 4;
+std::vector<wire::OutputPiece> OutputQueue::make_room(std::uint64_t needed) {
     std::map<Stream, std::uint64_t> gone;
     std::deque<Entry> kept;
+    std::vector<wire::OutputPiece> given_up;
     for (auto &entry : entries_) {
         wire::OutputPiece &piece = entry.piece;
         bool was_sent = piece.number != 0; // it may have been taken
-        if (entry.takes_room() && !was_sent && !piece.bytes.empty() && own_ + needed > limit) {
+        bool may_go = entry.takes_room() && !was_sent && !piece.bytes.empty() && (drop_oldest_ || entry.nowhere_else);
+        if (may_go && own_ + needed > made_room()) {
             own_ -= cost(piece);
             dropped_ += piece.bytes.size();
             gone[stream_of(piece)] += piece.dropped + piece.bytes.size();
+            Bytes bytes = std::exchange(piece.bytes, {});
+            if (entry.is_alone() && entry.had.use_count() <= 1)
+                given_up.push_back({piece.rank, piece.channel, 0, 0, std::move(bytes)});
             if (!piece.end)
                 continue;
-            piece.bytes.clear();
             entry.had.reset();
             piece.dropped = 0;
             own_ += cost(piece);
@@ -35,17 +38,25 @@ void OutputQueue::drop_oldest(std::uint64_t needed) {
     entries_ = std::move(kept);
     for (const auto &[stream, bytes] : gone)
         missing_[stream] += bytes;
+    return given_up;
 }
 
-void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else, std::shared_ptr<bool> had) {
-    if (own_ + cost(piece) > limit_ && drop_oldest_)
-        drop_oldest(cost(piece));
+std::vector<wire::OutputPiece> OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else,
+                                                    std::shared_ptr<bool> had) {
+    std::vector<wire::OutputPiece> given_up;
+    if (own_ + cost(piece) > limit_ && (drop_oldest_ || (nowhere_else && dropped_ >= look_again_))) {
+        given_up = make_room(cost(piece));
+        if (own_ + cost(piece) > made_room())
+            look_again_ = dropped_ + limit_ / 4;
+    }
     if (own_ + cost(piece) > limit_) {
-        missing_[stream_of(piece)] += piece.bytes.size();
-        dropped_ += piece.bytes.size();
+        Bytes bytes = std::exchange(piece.bytes, {});
+        missing_[stream_of(piece)] += bytes.size();
+        dropped_ += bytes.size();
+        if (nowhere_else && !had && !bytes.empty())
+            given_up.push_back({piece.rank, piece.channel, 0, 0, std::move(bytes)});
         if (!piece.end && !piece.failed)
-            return;
-        piece.bytes.clear();
+            return given_up;
         had.reset();
     }
     auto missing = missing_.find(stream_of(piece));
@@ -58,7 +69,7 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else, std::share
             own_ += piece.bytes.size();
             last.piece.bytes += piece.bytes;
             last.piece.end = piece.end;
-            return;
+            return given_up;
         }
     }
     if (missing != missing_.end()) {
@@ -68,6 +79,16 @@ void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else, std::share
     own_ += cost(piece);
     Entry entry{.from = no_host, .piece = std::move(piece), .nowhere_else = nowhere_else, .had = std::move(had)};
     entries_.push_back(std::move(entry));
+    return given_up;
+}
+
+// Behind all that waits of those streams. Perhaps nothing more comes of them that could say it.
+void OutputQueue::say_what_is_missing() {
+    for (const auto &[stream, bytes] : std::exchange(missing_, {})) {
+        Entry entry{.from = no_host, .piece = {stream.first, stream.second, 0, bytes, {}}};
+        own_ += cost(entry.piece);
+        entries_.push_back(std::move(entry));
+    }
 }
 
 void OutputQueue::add_kept(wire::OutputPiece piece) {
@@ -121,6 +142,8 @@ void OutputQueue::put_back(std::deque<Entry> entries) {
 }
 
 OutputQueue::Taken OutputQueue::take(std::uint32_t most) {
+    if (own_ == 0 || entries_.empty())
+        say_what_is_missing();
     Taken out;
     while (!entries_.empty() && (out.entries.empty() || out.cost + cost(entries_.front().piece) <= most)) {
         Entry &entry = entries_.front();

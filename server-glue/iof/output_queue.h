@@ -1,6 +1,7 @@
 // Output that waits to be passed on, in the order in which it came. What processes of this host write may be dropped
 // when there is too much of it, because a slow tool must not stop a job; what came from another host is never dropped:
-// its window bounds it.
+// its window bounds it. What is nowhere else is not dropped either, but given up to whoever has the queue. The oldest
+// of it is, whatever the rule: so who gets it gets it in order, with what comes out when the queue is given up.
 //
 // Pure.
 #pragma once
@@ -43,8 +44,11 @@ class OutputQueue {
         limit_ = bytes;
         drop_oldest_ = drop_oldest;
     }
-    // Of a process of this host. How many bytes were dropped, the next piece of the stream says.
-    void add_own(wire::OutputPiece piece, bool nowhere_else, std::shared_ptr<bool> had = {});
+    // Of a process of this host. How many bytes were dropped or given up, the next piece of the stream says; or one
+    // without bytes, when nothing of this host is left that waits. Returns what is given up, in order: what was nowhere
+    // else, nor in another queue. Not of a `piece` with `had`, which may still come into one: that is the caller's.
+    [[nodiscard]] std::vector<wire::OutputPiece> add_own(wire::OutputPiece piece, bool nowhere_else,
+                                                         std::shared_ptr<bool> had = {});
     // What a process of this host wrote before it was asked for, in pieces. It has its own bound (io.kept), and nobody
     // has been too slow for it: it takes no room and is not dropped.
     void add_kept(wire::OutputPiece piece);
@@ -55,7 +59,8 @@ class OutputQueue {
     void put_back(std::deque<Entry> entries);
     Entry *find(const wire::OutputPiece &piece) { return find(entries_, piece); }
 
-    bool empty() const { return entries_.empty(); }
+    // Nothing is to be taken, nor is it to be said what is missing.
+    bool empty() const { return entries_.empty() && missing_.empty(); }
     // Bytes of that stream.
     std::uint64_t bytes_of(Stream stream) const;
     // Is something of that stream here, and nowhere else?
@@ -83,18 +88,21 @@ class OutputQueue {
         std::vector<Entry> entries;
         std::uint32_t cost = 0;
     };
-    // The first pieces, of `most` in cost together; the first one even if it alone costs more.
+    // The first pieces, of `most` in cost together; the first one even if it alone costs more. None where it has none.
     Taken take(std::uint32_t most);
-    // Bytes that have been dropped, in all.
+    // Bytes that have been dropped or given up, in all.
     std::uint64_t dropped() const { return dropped_; }
 
   private:
-    void drop_oldest(std::uint64_t needed);
+    std::uint64_t made_room() const { return limit_ - limit_ / 4; }
+    std::vector<wire::OutputPiece> make_room(std::uint64_t needed);
+    void say_what_is_missing();
 
     std::deque<Entry> entries_;
     static constexpr std::size_t longest_piece = 32u << 10; // that small ones are put together to
     std::map<Stream, std::uint64_t> missing_;               // dropped behind all that waits
     std::uint64_t limit_ = 0, own_ = 0, dropped_ = 0;
+    std::uint64_t look_again_ = 0; // for room, when so much has been dropped: there was little to be had
     bool drop_oldest_ = false;
 };
 

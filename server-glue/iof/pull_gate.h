@@ -19,8 +19,18 @@
 namespace pmixhost {
 
 struct PullGate {
-    // Any thread; the second one for jobs whose output is forwarded here.
+    // For tools; the second one for jobs whose output is forwarded here. Any thread.
     std::atomic<pmix_status_t> verdict{PMIX_ERR_NOT_SUPPORTED}, of_children{PMIX_SUCCESS};
+    // May that be pulled? `by_tool`: as PullAsk has it. To a process of the job its children's output is forwarded, and
+    // no rule for tools is about it; what its own job writes it has in other ways. Any thread.
+    pmix_status_t may_be_pulled(bool of_child, std::optional<bool> by_tool) const {
+        if (by_tool == false)
+            return of_child ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
+        return (of_child ? of_children : verdict).load();
+    }
+    // A pull that was refused could not be made void in the library (library/refused_pull.h), which may give it what
+    // others pull. Any thread.
+    std::atomic<bool> keeps_refused{false};
     // Channels of which there is something to have of the processes of this host (readable_streams.h). Any thread.
     std::atomic<std::uint8_t> there{PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL};
     // Of the job, whose processes alone can be pulled from; they do not change once there are upcalls.

@@ -178,7 +178,7 @@ void StepIof::note_streams(Rank rank, std::uint8_t channels) {
 
 StepIof::Tools StepIof::tools() {
     const std::size_t here = tools_.how_many(); // the others follow from this look
-    return {here, tools_.have_gone(), tools_.oldest(), tools_.newest(), tools_.all_may(policy::Action::output)};
+    return {here, tools_.have_gone(), tools_.oldest(), tools_.newest(), tools_.first_without(policy::Action::output)};
 }
 
 // What is forwarded comes in any case, and tools can pull nothing else (PullGate::channels).
@@ -254,14 +254,15 @@ std::vector<wire::OutputPiece> StepIof::forwarded_before(const OutputWish &wish)
 void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
     std::vector<ToolPulls::Delivery> for_tools;
     for (auto &piece : pieces) {
-        std::uint32_t cost = OutputQueue::cost(piece);
+        ToolPulls::Delivery for_tool;
+        for_tool.cost = OutputQueue::cost(piece);
         if (parent_.gathers(piece.channel)) {
-            parent_.add(piece, std::exchange(cost, 0));
+            parent_.add(piece, std::exchange(for_tool.cost, 0));
             // A tool that is slow holds up neither the one it is for nor who writes. It hears of the end all the same.
-            if (pace_.next_time() != TimePoint::max())
-                piece.dropped += std::exchange(piece.bytes, {}).size();
+            for_tool.is_too_much = pace_.next_time() != TimePoint::max();
         }
-        for_tools.push_back({std::move(piece), cost});
+        for_tool.piece = std::move(piece);
+        for_tools.push_back(std::move(for_tool));
     }
     pulls_.deliver(context_.now(), std::move(for_tools));
 }
@@ -323,8 +324,10 @@ void StepIof::queue_taken(std::uint32_t cost) {
 }
 
 void StepIof::go_on() {
-    if (pace_.go(context_.now(), pulls_.most_unsent(context_.now())))
-        output_.taken(std::exchange(queued_, 0));
+    if (!pace_.go(context_.now(), pulls_.most_unsent(context_.now())))
+        return;
+    output_.taken(std::exchange(queued_, 0));
+    pulls_.tell_missing();
 }
 
 // --- to the parent of a spawned job ------------------------------------------------------------------

@@ -134,7 +134,7 @@ void TaskStreams::read_output(Output &stream) {
     if (callbacks_.wanted(stream.rank, stream.channel))
         callbacks_.on_output(stream.rank, stream.channel, bytes, stream.ended);
     if (!callbacks_.taken_over(stream.rank, stream.channel))
-        stream.pending = bytes;
+        stream.pending += bytes; // behind what has just been given back
     flush(stream);
 }
 

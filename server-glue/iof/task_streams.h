@@ -39,7 +39,7 @@ class TaskStreams {
     struct Callbacks {
         // Is a copy wanted; and shall the RM not get it?
         std::function<bool(Rank, std::uint8_t channel)> wanted, taken_over;
-        // Of what the task has written; `end`: it has closed the stream.
+        // Of what the task has written; `end`: it has closed the stream. May give_back(), also what it is given.
         std::function<void(Rank, std::uint8_t channel, std::string_view bytes, bool end)> on_output;
         // May it write more? Else look_for_room() says when to ask again.
         std::function<bool(Rank, std::uint8_t channel)> room;
@@ -61,8 +61,9 @@ class TaskStreams {
     // As InputPort::give().
     void give(Rank rank, const SharedBytes &bytes, bool end, StatusReply reply);
     void look_for_room();
-    // What was offered as on_output() goes to the RM after all, if that still takes it. Where the stream has ended, so
-    // does the RM's when nothing more may come back.
+    // What was offered as on_output() goes to the RM after all, if that still takes it: behind what waits for it, and
+    // no more is read of the task before it has gone there. Where the stream has ended, so does the RM's when nothing
+    // more may come back.
     void give_back(Rank rank, std::uint8_t channel, std::string_view bytes);
     // From now on a task's input does not end where that of the RM does, but when that is given; or it does again.
     void hold_input(bool hold);

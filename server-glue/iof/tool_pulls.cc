@@ -103,21 +103,29 @@ void ToolPulls::want_what_is_left() {
         port_.give_nobody();
 }
 
-// libpmix cannot keep what one tool pulls from another that was refused the same.
+// libpmix cannot keep what one tool pulls from another that was refused the same, but where that pull can be made void.
+// Then what was granted when all tools here might have it is not for one that has come since, whose coming is known
+// here before it can ask. Where none has come, one of them may no longer.
 void ToolPulls::judge(TimePoint now) {
     const ToolPullsPort::Tools tools = port_.tools();
     const bool any_pulled = any();
     const bool less = forget_gone(tools);
-    gate_->of_children = tools.may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    if (tools.may())
+        all_might_ = tools.newest;
+    const auto unknown = pulls_.find(std::nullopt);
+    const bool all_known =
+        port_.can_pass_over() && !gate_->keeps_refused && (unknown == pulls_.end() || unknown->second.of_job == 0);
+    goes_on_ = tools.may() || (all_known && tools.refused > all_might_);
+    gate_->of_children = tools.may() ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
     if (!job_.can_be_read)
         return;
     pmix_status_t verdict = tools.here == 0 ? PMIX_ERR_NOT_SUPPORTED
-                            : tools.may     ? PMIX_SUCCESS
+                            : tools.may()   ? PMIX_SUCCESS
                                             : PMIX_ERR_NO_PERMISSIONS;
     port_.log_decisions(gate_->verdict.exchange(verdict) != verdict);
-    if (any() && !tools.may) {
+    if (any() && !goes_on_) {
         tell_failure(wish_.pulled);
-        end_pulls("a tool has come that the rules allow no output");
+        end_pulls("there is a tool that the rules allow no output");
     } else if (any_pulled && !any()) { // so the next one has what was written before
         end_pulls(tools.here == 0 ? "no tool is here" : "who pulled it has gone");
     } else if (less) {
@@ -140,7 +148,8 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
         return;
     }
     const OutputSelection asked = ask.selection();
-    if (gate_->verdict != PMIX_SUCCESS || !is_here) {
+    const bool was_granted = gate_->verdict == PMIX_SUCCESS || (goes_on_ && ask.connection);
+    if (!was_granted || !is_here) {
         if (is_here && tools.here > 0) // a tool without the right has come meanwhile
             tell_failure(asked);
         if (is_here && ask.connection)
@@ -290,8 +299,10 @@ void ToolPulls::deliver(TimePoint now, std::vector<Delivery> deliveries) {
     if (!wish_.taken_over.none())
         look_at_tools_ = now;
     std::map<Rank, std::uint8_t> failed;
-    for (auto &[piece, cost] : deliveries) {
+    for (auto &[piece, cost, is_too_much] : deliveries) {
         const Stream stream{piece.rank, piece.channel};
+        if (is_too_much)
+            piece.dropped += std::exchange(piece.bytes, {}).size();
         if (!any() || !wish_.pulled.has(piece.rank, piece.channel)) {
             port_.nobody_takes(cost);
             continue;
@@ -307,7 +318,8 @@ void ToolPulls::deliver(TimePoint now, std::vector<Delivery> deliveries) {
         if (piece.failed && !ended_.contains(stream))
             failed[piece.rank] |= piece.channel;
         const bool known = piece.end && piece.bytes.empty() && ended_.contains(stream); // to who asked for it once more
-        if (piece.failed || known || (piece.bytes.empty() && !piece.end && !piece.cut)) {
+        const bool says_something = (piece.end && !known) || piece.cut || (piece.dropped > 0 && !is_too_much);
+        if (piece.bytes.empty() && !says_something) {
             port_.nobody_takes(cost);
             continue;
         }
@@ -317,17 +329,30 @@ void ToolPulls::deliver(TimePoint now, std::vector<Delivery> deliveries) {
         output.rank = piece.rank;
         output.channel = piece.channel;
         output.bytes = std::move(piece.bytes);
-        output.end = piece.end != 0;
+        output.end = piece.end && !known;
         output.cut = piece.cut != 0;
         if (auto untold = untold_.extract(stream))
             output.missing = untold.mapped();
-        note_missed(output);
-        if (anybody_takes(stream))
-            port_.give_tools(std::move(output), cost);
-        else // the library would keep it for whoever pulls next
-            port_.nobody_takes(cost);
+        give_all(std::move(output), cost);
     }
     tell_failures(failed, job_.nspace);
+}
+
+void ToolPulls::tell_missing() {
+    for (const auto &[stream, bytes] : std::exchange(untold_, {})) {
+        ToolOutput word;
+        std::tie(word.rank, word.channel) = stream;
+        word.missing = bytes;
+        give_all(std::move(word), 0);
+    }
+}
+
+void ToolPulls::give_all(ToolOutput output, std::uint32_t cost) {
+    note_missed(output);
+    if (anybody_takes({output.rank, output.channel}))
+        port_.give_tools(std::move(output), cost);
+    else // the library would keep it for whoever pulls next
+        port_.nobody_takes(cost);
 }
 
 // --- who takes nothing ------------------------------------------------------------------------------

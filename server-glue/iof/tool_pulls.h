@@ -1,10 +1,11 @@
 // What the tools of this host pull: who may, what they want together, and what they are given of it, to the last end.
 //
 // What libpmix does not tell decides much of this (contrib/doc/decisions/io.md): which pull has ended, and whom it
-// gives what is delivered. So all that the tools of a daemon want is one wish, and it is delivered only while all of
+// gives what is delivered. So all that the tools of a daemon want is one wish, and it can be pulled only while all of
 // them may have it. Whose pulls there are is known by the connection that asked (library/pull_asker.h), and they end
-// with it; where it is not known, they end when all tools that are here have come after the last pull. There, too, one
-// that takes nothing is passed over for the sake of the others (slow_readers.h).
+// with it; there, too, one that takes nothing is passed over for the sake of the others (slow_readers.h), and what is
+// pulled goes on when a tool comes that may not: its own pull is made void (library/refused_pull.h). Where it is not
+// known, pulls end when such a tool comes, and when all tools that are here have come after the last one.
 //
 // Pure: what is asked and what comes in, what is wanted and given out; the caller has the clock and the connections.
 // All in the loop's thread, but for what PullGate says of itself.
@@ -44,7 +45,8 @@ class ToolPullsPort {
     struct Tools {
         std::size_t here = 0, gone = 0;       // so many are; so many have, since the beginning
         std::uint64_t oldest = 0, newest = 0; // StepTools::oldest(), newest()
-        bool may = true;                      // all that are here may have output
+        std::uint64_t refused = 0; // of those that may have no output, the first (StepTools::first_without())
+        bool may() const { return refused == 0; }
     };
     virtual Tools tools() = 0;
     virtual bool is_here(const LibraryConnection &connection) = 0;
@@ -60,8 +62,8 @@ class ToolPullsPort {
     // What has not been taken of what the library has written, in bytes: the most of any tool, and of one that pulls.
     virtual std::size_t most_unsent() = 0;
     virtual std::size_t unsent(const LibraryConnection &connection) = 0;
-    // Is there a way to leave one out? Then what is given from now on is not for what that one pulls of this job; or is
-    // again.
+    // Is there a way to leave one out, and are pulls void that are refused? Then what is given from now on is not for
+    // what that one pulls of this job; or is again.
     virtual bool can_pass_over() const = 0;
     virtual void pass_over(const LibraryConnection &connection) = 0;
     virtual void take_up(const LibraryConnection &connection) = 0;
@@ -107,12 +109,15 @@ class ToolPulls {
     void pull(TimePoint now, const PullAsk &ask);
     void end_pull(const PullEndAsk &ask);
 
-    // Output that has come for this host's tools, or did before they wanted it no more. `cost`: as the port is told.
+    // Output that has come for this host's tools, or did before they wanted it no more.
     struct Delivery {
         wire::OutputPiece piece;
-        std::uint32_t cost = 0;
+        std::uint32_t cost = 0;   // as the port is told
+        bool is_too_much = false; // for tools that are slow: of the bytes they hear that they are missing, later
     };
     void deliver(TimePoint now, std::vector<Delivery> deliveries);
+    // The tools take more: what is missing of streams of which nothing has come since they are told now.
+    void tell_missing();
     // How much of what was given before whoever pulls has not taken, in bytes: the most of all for whom the others are
     // to wait. Passes over those that take nothing, and takes up those that do again.
     std::size_t most_unsent(TimePoint now);
@@ -152,6 +157,7 @@ class ToolPulls {
     };
     void tell_ends(const PullAsk &ask, const OutputSelection &before);
     void give_one(const LibraryConnection &connection, std::optional<int> pull, std::vector<ToolOutput> words);
+    void give_all(ToolOutput output, std::uint32_t cost);
     bool anybody_takes(const Stream &stream) const;
     void note_missed(const ToolOutput &output);
     void take_up(const LibraryConnection &connection);
@@ -175,12 +181,14 @@ class ToolPulls {
     int words_under_way_ = 0;
     std::uint64_t last_unknown_ = 0; // of the tools that were here when one of those last pulled, the newest
     std::size_t gone_ = 0;           // tools, when last looked at
+    std::uint64_t all_might_ = 0;    // of the tools that were here when last all of them might have output, the newest
+    bool goes_on_ = false;           // what is pulled already, as judge() has it
     OutputWish wish_;                // of all
     TimePoint look_at_tools_ = TimePoint::max();
     SlowReaders slow_;
     std::set<Stream> ended_;                 // as this host's tools were told
     std::uint64_t missed_ = 0;               // bytes, by this host's tools
-    std::map<Stream, std::uint64_t> untold_; // of these, that they have not been told of
+    std::map<Stream, std::uint64_t> untold_; // of these, that they have not been told of, because it was too much
     RateLimit missed_lines_, slow_lines_;
 };
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <climits>
 #include <ctime>
-#include <set>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -175,14 +174,18 @@ std::size_t StepTools::how_many() {
     return present_.size();
 }
 
-bool StepTools::all_may(policy::Action action) {
-    std::set<ToolOrigin> origins;
-    for (const auto &tool : present_)
-        origins.insert(tool.origin);
-    return std::all_of(origins.begin(), origins.end(), [&](const ToolOrigin &origin) {
-        auto decision = rights_.decide({action, origin, 0, context_.step.job_id});
-        return decision && decision->allowed;
-    });
+std::uint64_t StepTools::first_without(policy::Action action) {
+    std::map<ToolOrigin, bool> may; // asked once of each
+    for (const auto &tool : present_) {
+        auto [known, fresh] = may.try_emplace(tool.origin, false);
+        if (fresh) {
+            auto decision = rights_.decide({action, tool.origin, 0, context_.step.job_id});
+            known->second = decision && decision->allowed;
+        }
+        if (!known->second)
+            return tool.number;
+    }
+    return 0;
 }
 
 void StepTools::log_output_decisions(bool changed) {

@@ -48,14 +48,15 @@ class StepTools final : public StepService {
     // Where it is, of a tool; where nobody knows its connection, it is here as long as there is any tool.
     std::optional<ToolPlace> place_of(const Process &process);
 
-    // Of the tools that are here now, for what libpmix does without saying for whom: how many; may all of them do
-    // this; the most that one of them has not taken of what libpmix has written to it, in bytes.
+    // Of the tools that are here now, for what libpmix does without saying for whom: how many; the most that one of
+    // them has not taken of what libpmix has written to it, in bytes.
     std::size_t how_many();
     std::size_t have_gone() const { return gone_; } // since the beginning, as how_many() has seen
     // In the order in which they came: the number of the first that is here, and of the last that has come; 0 for none.
     std::uint64_t oldest() const { return present_.empty() ? 0 : present_.front().number; }
     std::uint64_t newest() const { return came_; }
-    bool all_may(policy::Action action);
+    // The number of the first that is here and may not do this; 0: all may.
+    std::uint64_t first_without(policy::Action action);
     // A line in the log for each of them that has none of this yet; `changed`: or another one.
     void log_output_decisions(bool changed);
     std::size_t most_unsent();

@@ -2,10 +2,9 @@
 #include "server-glue/iof/children_io.h"
 
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
-#include "test/unit/bare_rm.h"
-#include "test/unit/check.h"
-#include "test/unit/run_until.h"
+#include "test/unit/lone_step.h"
 
 #include <memory>
 #include <optional>
@@ -84,12 +83,39 @@ void the_end_of_the_input_is_not_lost(void **) {
     assert_false(world.io->has_unsent());
 }
 
+// Nobody has taken it where it was refused because too much else is under way there.
+void the_end_of_the_input_is_told_again_until_it_is_taken(void **) {
+    LoneStep<DeafRm> step;
+    step.begin(*JobMap::create({"n1"}, {{0}}));
+    ChildrenIo &io = step.services->children_io;
+    StepMessages messages(step.log);
+    io.take_messages(messages);
+    auto answer = [&](std::uint64_t id, pmix_status_t status) {
+        messages.hand_on(StepMessages::Peer::session, 0, "the session", wire::ForwardedInputTaken::type,
+                         wire::encode(wire::ForwardedInputTaken{id, status}));
+    };
+    io.runs("reads", {"job", 0}, wire::stdin_channel);
+    io.on_process_gone(0, 0);
+    std::uint64_t asked = 0;
+    for (pmix_status_t refusal :
+         {PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE}) {
+        assert_true(io.next_time() == TimePoint::max());
+        answer(++asked, refusal);
+        assert_true(io.has_unsent());
+        assert_true(io.next_time() <= step.loop->now() + std::chrono::seconds(1));
+        io.on_session_here(); // it waits no longer then
+    }
+    answer(++asked, PMIX_ERR_IOF_COMPLETE);
+    assert_true(!io.has_unsent() && io.next_time() == TimePoint::max());
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_forgotten_when_its_output_has_had_its_time),
         cmocka_unit_test(the_end_of_the_input_is_not_lost),
+        cmocka_unit_test(the_end_of_the_input_is_told_again_until_it_is_taken),
         cmocka_unit_test(one_of_which_nothing_is_forwarded_is_forgotten_at_once),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

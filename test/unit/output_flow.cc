@@ -315,6 +315,40 @@ void a_slow_tool_costs_a_bound(void **) {
     }
 }
 
+// Nothing follows, so that no piece of the stream could say it.
+void what_was_dropped_last_is_told_too(void **) {
+    for (HostIndex count : {1u, 3u}) {
+        for (bool drop_oldest : {false, true}) {
+            IofWorld world(count);
+            IofWorld::Host &root = *world.hosts[0], &writer = *world.hosts[count - 1];
+            const Rank rank = (count - 1) * IofWorld::per_host;
+            root.reads = false;
+            OutputWish wish = all_output(100'000);
+            wish.drop_oldest = drop_oldest;
+            root.output.pull(world.now, wish);
+            world.run();
+            constexpr std::size_t lines = 1500, size = 1000;
+            for (std::size_t i = 0; i < lines; ++i)
+                world.write(rank, std::string(size, 'x'));
+            world.write(rank + 1, std::string(200'000, 'y')); // no room for it at any time
+            world.run();
+            assert_true(writer.output.anything_waits());
+            root.reads = true;
+            world.run();
+            assert_true(root.missing[rank] > 0);
+            assert_int_equal(world.read_at(0, rank).size() + root.missing[rank], lines * size);
+            assert_int_equal(world.read_at(0, rank + 1).size() + root.missing[rank + 1], 200'000);
+            assert_false(writer.output.anything_waits());
+            // Once.
+            const std::uint64_t missing = root.missing[rank];
+            world.write(rank, "more");
+            world.run();
+            assert_int_equal(root.missing[rank], missing);
+            assert_true(world.read_at(0, rank).ends_with("more"));
+        }
+    }
+}
+
 void a_slow_host_holds_up_no_other(void **) {
     IofWorld world(3);
     world.hosts[0]->reads = false;
@@ -538,6 +572,7 @@ int main() {
         cmocka_unit_test(what_is_still_to_be_delivered_is_counted),
         cmocka_unit_test(what_is_held_comes_whole_to_who_reads),
         cmocka_unit_test(a_slow_tool_costs_a_bound),
+        cmocka_unit_test(what_was_dropped_last_is_told_too),
         cmocka_unit_test(a_slow_host_holds_up_no_other),
         cmocka_unit_test(output_goes_around_hosts_that_go),
         cmocka_unit_test(the_end_of_a_wish_goes_around_hosts_that_go),

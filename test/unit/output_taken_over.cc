@@ -1,6 +1,8 @@
 // Output that tools have taken over: what they have not got goes back to the RM, and nothing else does.
 #include "test/unit/iof_world.h"
 
+#include <sstream>
+
 using namespace pmixhost;
 
 namespace {
@@ -210,6 +212,99 @@ void what_others_have_is_not_given_back(void **) {
     assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
 }
 
+// A tool has taken over the standard output, of which it reads some, stops and has more written than is kept for it.
+// Its other stream is a copy.
+struct Overflow : IofWorld {
+    const HostIndex last;
+    const Rank rank = last * per_host;
+    Host &writer = *hosts[last];
+    std::string sum, had;
+    Overflow(HostIndex count, bool drop_oldest) : IofWorld(count), last(count - 1) {
+        hosts[0]->reads = false;
+        OutputWish wish = all_output(400'000);
+        wish.taken_over = wire::stdout_channel;
+        wish.drop_oldest = drop_oldest;
+        hosts[0]->output.pull(now, wish);
+        run();
+        for (int i = 0; sum.size() < 8 * wire::output_window; ++i) {
+            std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+            write(rank, line);
+            sum += line;
+            if (i % 100 == 0)
+                write(rank, "e", false, wire::stderr_channel);
+            run();
+        }
+        had = read_at(0, rank);
+    }
+};
+
+// Whatever the rule is, for nothing is dropped; and in order.
+void what_cannot_be_kept_goes_back_at_once(void **) {
+    for (HostIndex count : {1u, 3u}) {
+        for (bool drop_oldest : {false, true}) {
+            Overflow world(count, drop_oldest);
+            const std::string back = world.writer.given_back;
+            assert_false(back.empty());
+            assert_true(back.find('e') == std::string::npos);
+            world.hosts[0]->reads = true;
+            world.run();
+            world.write(world.rank, "", true);
+            world.run();
+            const std::size_t begin = world.sum.find(back);
+            assert_true(begin != std::string::npos && begin >= world.had.size());
+            std::string rest = world.sum;
+            assert_true(world.read_at(0, world.rank) == rest.erase(begin, back.size()));
+            assert_true(world.hosts[0]->ended.contains(world.rank));
+            assert_in_range(world.hosts[0]->missing[world.rank], back.size(), back.size() + 100);
+            assert_true(world.writer.given_back == back);
+        }
+    }
+}
+
+// Copies of another stream take all of the room, and are dropped.
+void what_has_no_room_beside_copies_goes_back(void **) {
+    IofWorld world(1);
+    IofWorld::Host &host = *world.hosts[0];
+    host.reads = false;
+    OutputWish wish = all_output(400'000);
+    wish.taken_over = wire::stdout_channel;
+    host.output.pull(world.now, wish);
+    for (int i = 0; i < 1000; ++i)
+        world.write(0, std::string(1000, 'e'), false, wire::stderr_channel);
+    std::string sum;
+    for (int i = 0; i < 1000; ++i) {
+        std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+        world.write(1, line);
+        sum += line;
+    }
+    assert_true(host.given_back == sum);
+    host.reads = true;
+    world.run();
+    assert_int_equal(host.missing[1], sum.size());
+    assert_int_equal(world.read_at(0, 0, wire::stderr_channel).size() + host.missing[0], 1'000'000);
+    world.write(1, "there is room");
+    world.run();
+    assert_string_equal(world.read_at(0, 1).c_str(), "there is room");
+    assert_true(host.given_back == sum);
+}
+
+// What may have been on its way to a tool that goes comes behind it, and what was still kept.
+void who_goes_when_not_all_could_be_kept_leaves_the_rest(void **) {
+    for (HostIndex count : {1u, 3u}) {
+        for (bool drop_oldest : {false, true}) {
+            Overflow world(count, drop_oldest);
+            const std::string back = world.writer.given_back;
+            const std::size_t begin = world.sum.find(back), end = begin + back.size();
+            assert_true(begin != std::string::npos);
+            assert_true(count > 1 || begin == world.had.size());
+            world.hosts[0]->output.pull(world.now, {});
+            world.run();
+            assert_true(world.writer.given_back ==
+                        back + world.sum.substr(world.had.size(), begin - world.had.size()) + world.sum.substr(end));
+        }
+    }
+}
+
 // Tools of two hosts have taken over what one process of host 4 writes, and do not read.
 struct TakenOverTwice : IofWorld {
     static constexpr Rank rank = 4 * per_host;
@@ -232,8 +327,8 @@ struct TakenOverTwice : IofWorld {
         run();
     }
     void write_much() {
-        for (std::size_t i = 0, from = sum.size(); sum.size() < from + 2 * wire::output_window; ++i) {
-            std::string line = fmt::format("{} {}\n", i, std::string(1000, 'x'));
+        for (const std::size_t from = sum.size(); sum.size() < from + 2 * wire::output_window;) {
+            std::string line = fmt::format("{} {}\n", sum.size(), std::string(1000, 'x'));
             write(rank, line);
             sum += line;
         }
@@ -265,6 +360,41 @@ void what_one_of_two_has_got_is_not_given_back(void **) {
         world.no_more(first);
         world.no_more(3 - first);
         assert_string_equal(world.writer.given_back.c_str(), "");
+    }
+}
+
+// Of each line, which begins with it.
+std::vector<std::size_t> numbers_of(const std::string &lines) {
+    std::vector<std::size_t> numbers;
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);)
+        numbers.push_back(std::stoul(line));
+    return numbers;
+}
+
+// As long as there is room for it in one of the queues it is there.
+void what_neither_of_two_has_room_for_is_given_back_once(void **) {
+    for (bool differ : {false, true}) {
+        TakenOverTwice world;
+        if (differ) {
+            OutputWish little = all_output(100'000);
+            little.taken_over = wire::stdout_channel;
+            world.hosts[0]->output.pull(world.now, little);
+            world.run();
+        }
+        world.write_much();
+        assert_string_equal(world.writer.given_back.c_str(), "");
+        for (int i = 0; i < 4; ++i)
+            world.write_much();
+        auto back = numbers_of(world.writer.given_back);
+        assert_true(!back.empty() && std::is_sorted(back.begin(), back.end()));
+        world.hosts[3]->reads = true;
+        world.run();
+        for (HostIndex root : {0u, 3u})
+            world.no_more(root);
+        auto all = numbers_of(world.read_at(3, world.rank) + world.writer.given_back);
+        std::sort(all.begin(), all.end());
+        assert_true(all == numbers_of(world.sum));
     }
 }
 
@@ -335,8 +465,12 @@ int main() {
         cmocka_unit_test(a_host_that_waits_no_longer_gives_back_what_it_has_not_sent),
         cmocka_unit_test(a_host_that_waits_no_longer_passes_on_what_others_write),
         cmocka_unit_test(what_others_have_is_not_given_back),
+        cmocka_unit_test(what_cannot_be_kept_goes_back_at_once),
+        cmocka_unit_test(what_has_no_room_beside_copies_goes_back),
+        cmocka_unit_test(who_goes_when_not_all_could_be_kept_leaves_the_rest),
         cmocka_unit_test(what_two_have_taken_over_is_given_back_once),
         cmocka_unit_test(what_one_of_two_has_got_is_not_given_back),
+        cmocka_unit_test(what_neither_of_two_has_room_for_is_given_back_once),
         cmocka_unit_test(what_one_alone_of_two_has_is_given_back),
         cmocka_unit_test(a_host_that_leaves_gives_back_once),
         cmocka_unit_test(what_was_taken_over_is_given_back),

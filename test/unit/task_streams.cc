@@ -32,7 +32,7 @@ constexpr std::size_t most_kept = 16u << 10;
 struct Fixture {
     std::unique_ptr<EventLoop> loop = EventLoop::create([](const std::string &) { std::abort(); }).value();
     bool copied = true, redirected = false, room = true, untaken = false;
-    std::string copy;
+    std::string copy, cannot_be_kept; // the second one is given back when more comes
     int ends = 0;
     UniqueFd task_in, task_out, rm_in, rm_out; // the other ends of what the daemon has
     TaskStreams streams{*loop,
@@ -44,6 +44,8 @@ struct Fixture {
                              assert_int_equal(channel, wire::stdout_channel);
                              copy += bytes;
                              ends += end;
+                             if (!cannot_be_kept.empty())
+                                 streams.give_back(of, channel, std::exchange(cannot_be_kept, {}));
                          },
                          [this](Rank, std::uint8_t) { return room; }, [this](Rank, std::uint8_t) { return untaken; }}};
     Fixture() {
@@ -318,6 +320,30 @@ void what_comes_back_goes_before_the_end(void **) {
     assert_false(f.streams.rm_waits());
 }
 
+// What has been taken over may be more than is kept for who did so, which is known when more is read.
+void what_cannot_be_kept_goes_to_the_rm_while_more_is_read(void **) {
+    Fixture f;
+    f.redirected = true;
+    f.cannot_be_kept = "older, ";
+    f.write(f.task_out, "taken over");
+    f.expect_output("older, ", "taken over");
+    f.copy.clear();
+    f.redirected = false;
+    f.cannot_be_kept = "before, ";
+    f.write(f.task_out, "behind");
+    f.expect_output("before, behind", "behind");
+    // As much as the RM does not take: the task waits for it, as for anything that the RM gets.
+    f.copy.clear();
+    f.redirected = true;
+    f.cannot_be_kept = std::string(1'000'000, 'x');
+    f.write(f.task_out, "one");
+    run_until(*f.loop, [&] { return f.copy == "one"; });
+    assert_true(f.streams.rm_waits());
+    f.write(f.task_out, "two");
+    f.expect_output(std::string(1'000'000, 'x'), "onetwo");
+    assert_false(f.streams.rm_waits());
+}
+
 void the_rms_stream_ends_when_tools_have_it(void **) {
     Fixture f;
     f.redirected = f.untaken = true;
@@ -380,6 +406,7 @@ int main() {
         cmocka_unit_test(a_task_that_closes_its_input_is_noticed),
         cmocka_unit_test(who_writes_waits_where_there_is_no_room),
         cmocka_unit_test(what_comes_back_goes_before_the_end),
+        cmocka_unit_test(what_cannot_be_kept_goes_to_the_rm_while_more_is_read),
         cmocka_unit_test(the_rms_stream_ends_when_tools_have_it),
         cmocka_unit_test(input_that_is_held_ends_when_that_is_said),
         cmocka_unit_test(a_task_without_a_stream_is_refused),

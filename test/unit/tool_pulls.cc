@@ -59,7 +59,8 @@ struct Host : ToolPullsPort {
     Tools tools() override {
         count.here = present.size();
         count.oldest = present.empty() ? 0 : present.front().number;
-        count.may = std::all_of(present.begin(), present.end(), [](const Tool &tool) { return tool.may; });
+        auto refused = std::find_if(present.begin(), present.end(), [](const Tool &tool) { return !tool.may; });
+        count.refused = refused == present.end() ? 0 : refused->number;
         return count;
     }
     bool is_here(const LibraryConnection &connection) override {
@@ -282,8 +283,10 @@ void of_unknown_connections_pulls_end_when_all_tools_came_later(void **) {
     assert_true(host.pulls.next_time() == TimePoint::max());
 }
 
+// Where the library may give it what they pull.
 void one_without_the_right_ends_what_the_others_pull(void **) {
     Host host;
+    host.can = false;
     auto *reader = host.comes();
     host.pull(reader, out, {0, 2});
     PullAsk under_way = Host::ask(reader, err);
@@ -304,6 +307,62 @@ void one_without_the_right_ends_what_the_others_pull(void **) {
     assert_int_equal(host.gate->verdict, PMIX_SUCCESS);
     host.pull(reader, out);
     assert_int_equal(host.replays, 2);
+}
+
+void one_whose_pull_can_be_made_void_ends_nothing(void **) {
+    Host host;
+    auto *reader = host.comes();
+    host.pull(reader, out);
+    PullAsk under_way = Host::ask(reader, err);
+    auto *other = host.comes(false);
+    assert_int_equal(host.gate->may_be_pulled(false, true), PMIX_ERR_NO_PERMISSIONS);
+    assert_int_equal(host.gate->may_be_pulled(true, true), PMIX_ERR_NO_PERMISSIONS);
+    // Processes of the job are no tools.
+    assert_int_equal(host.gate->may_be_pulled(true, false), PMIX_SUCCESS);
+    assert_int_equal(host.gate->may_be_pulled(false, false), PMIX_ERR_NOT_SUPPORTED);
+    assert_true(host.pulls.any() && host.wants(0, out) && host.failures.empty());
+    host.delivers({0, out, 0, 0, "goes on"});
+    assert_int_equal(host.given.size(), 1);
+    host.pulls.pull(host.now, under_way); // the library had granted it before
+    assert_true(host.wants(0, err) && host.failures.empty());
+    host.passes();
+    assert_true(host.wants(0, out));
+    // Of a pull that nobody knows whose it is, it is not known whom it serves.
+    under_way.connection.reset();
+    under_way.by_tool.reset();
+    host.pulls.pull(host.now, under_way);
+    assert_int_equal(host.failures.size(), 1);
+    host.goes(other);
+    host.passes();
+    assert_int_equal(host.gate->verdict, PMIX_SUCCESS);
+    host.pulls.pull(host.now, under_way);
+    host.comes(false);
+    assert_true(!host.pulls.any() && host.failures.size() == 2);
+
+    Host loses; // one that might
+    reader = loses.comes();
+    loses.comes();
+    loses.pull(reader, out);
+    loses.present.back().may = false;
+    loses.passes();
+    assert_true(!loses.pulls.any() && loses.failures.size() == 1);
+
+    loses.present.back().may = true;
+    loses.passes();
+    loses.pull(reader, out);
+    loses.comes(false);
+    assert_true(loses.pulls.any());
+    reader->may = false; // beside one that never might
+    loses.passes();
+    assert_true(!loses.pulls.any() && loses.failures.size() == 2);
+
+    Host leaks; // what was refused stays
+    leaks.pull(leaks.comes(), out);
+    leaks.comes(false);
+    assert_true(leaks.pulls.any());
+    leaks.gate->keeps_refused = true;
+    leaks.passes();
+    assert_true(!leaks.pulls.any() && leaks.failures.size() == 1);
 }
 
 void what_is_taken_over_is_given_back_when_its_tool_leaves(void **) {
@@ -383,28 +442,57 @@ void pieces_are_as_large_as_the_most_impatient_wants(void **) {
     assert_true(host.wanted.held.bytes == 4096 && host.wanted.held.time == std::chrono::seconds(9));
 }
 
-void what_is_missing_is_told_with_the_next_piece(void **) {
+void what_is_missing_is_told_before_what_follows(void **) {
     Host host;
     auto *reader = host.comes();
     host.delivers({0, out, 0, 0, "unwanted"});
     assert_true(host.given.empty() && host.cost_left == 10);
     host.pull(reader, out);
-    host.delivers({0, out, 0, 5, {}});
     host.delivers({1, out, 0, 0, "of another"});
     host.delivers({0, err, 0, 9, "not pulled"});
-    host.delivers({0, out, 0, 3, "next"});
+    host.delivers({0, out, 0, 8, "next"});
     host.delivers({0, out, 0, 0, "last"});
     assert_int_equal(host.given.size(), 3);
     assert_true(host.given[0].missing == 0 && host.given[1].missing == 8 && host.given[2].missing == 0);
     assert_string_equal(host.given[1].bytes.c_str(), "next");
-    assert_true(host.cost_given == 30 && host.cost_left == 30);
+    // Nor does it wait for that.
+    host.delivers({0, out, 0, 5, {}});
+    assert_true(host.given.size() == 4 && host.given[3].missing == 5 && host.given[3].bytes.empty());
+    host.delivers({0, out, 0, 0, {}}); // which says nothing
+    assert_true(host.given.size() == 4 && host.cost_given == 40 && host.cost_left == 30);
+    host.pulls.deliver(host.now, {{{1, out, 0, 6, {}, 1}, 10}}); // of what fails
+    assert_true(host.given.size() == 5 && host.given[4].missing == 6 && !host.given[4].end);
+    assert_int_equal(host.failures.size(), 1);
+}
+
+// What is not for them alone is not held up by tools that are slow, and they are told when they take more.
+void what_is_too_much_is_told_later(void **) {
+    Host host;
+    auto *reader = host.comes();
+    host.pull(reader, out);
+    auto too_much = [&](wire::OutputPiece piece) { host.pulls.deliver(host.now, {{std::move(piece), 0, true}}); };
+    too_much({0, out, 0, 0, "four"});
+    too_much({0, out, 0, 3, "five!"});
+    too_much({1, out, 0, 0, "six"});
+    assert_true(host.given.empty());
+    host.delivers({1, out, 0, 0, "comes"});
+    assert_true(host.given.size() == 1 && host.given[0].missing == 3);
+    host.pulls.tell_missing();
+    assert_int_equal(host.given.size(), 2);
+    assert_true(host.given[1].rank == 0 && host.given[1].missing == 12 && host.given[1].bytes.empty());
+    host.pulls.tell_missing();
+    assert_int_equal(host.given.size(), 2);
+    too_much({0, out, 1, 0, "end"}); // which they hear of in any case
+    assert_true(host.given.size() == 3 && host.given[2].end && host.given[2].missing == 3);
     // It is no news to who comes later.
-    host.delivers({0, out, 0, 7, {}});
+    too_much({1, out, 0, 0, "seven"});
     host.goes(reader);
     host.passes();
     host.pull(host.comes(), out);
-    host.delivers({0, out, 0, 0, "new"});
+    host.delivers({1, out, 0, 0, "new"});
     assert_int_equal(host.given.back().missing, 0);
+    host.pulls.tell_missing();
+    assert_int_equal(host.given.size(), 4);
 }
 
 void ends_and_failures_are_told_once(void **) {
@@ -615,8 +703,10 @@ void who_pulls_no_more_is_passed_over_too(void **) {
             child.of_child = true;
             host.pulls.pull(host.now, child);
         }
-        host.comes(false);
-        host.goes(&host.present.back());
+        reader->may = false;
+        host.passes();
+        assert_false(host.pulls.any());
+        reader->may = true;
         host.passes();
         host.pull(reader, out);
         halted->unsent = much;
@@ -704,11 +794,13 @@ int main() {
         cmocka_unit_test(what_the_others_pull_goes_on_and_no_more),
         cmocka_unit_test(of_unknown_connections_pulls_end_when_all_tools_came_later),
         cmocka_unit_test(one_without_the_right_ends_what_the_others_pull),
+        cmocka_unit_test(one_whose_pull_can_be_made_void_ends_nothing),
         cmocka_unit_test(what_is_taken_over_is_given_back_when_its_tool_leaves),
         cmocka_unit_test(of_unknown_connections_any_end_gives_back),
         cmocka_unit_test(pulls_of_spawned_jobs_are_not_of_this_one),
         cmocka_unit_test(pieces_are_as_large_as_the_most_impatient_wants),
-        cmocka_unit_test(what_is_missing_is_told_with_the_next_piece),
+        cmocka_unit_test(what_is_missing_is_told_before_what_follows),
+        cmocka_unit_test(what_is_too_much_is_told_later),
         cmocka_unit_test(ends_and_failures_are_told_once),
         cmocka_unit_test(who_pulls_what_has_ended_hears_so),
         cmocka_unit_test(what_is_forwarded_comes_before_the_flow),

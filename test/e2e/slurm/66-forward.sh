@@ -154,6 +154,25 @@ touch "$test_dir/told"
 wait "$refused" "$spawner"
 is "and the tool has nothing of it" "$(cat "$test_dir/refused.out" "$test_dir"/denied.d/*.out 2>/dev/null | grep -c secret)" 0
 diag "$(cat "$test_dir/refused.out" "$test_dir/denied.out")"
+
+# That rule is for tools: where such a one is here already, a process has what its children write all the same.
+(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -N1 -n1 -c2 -w "$h1" -J watched sh -c \
+    "until [ -e watched ]; do sleep 0.05; done
+     $clients/spawn keep pull count=2 pmix.fwd.stdout=yes -- /bin/sh -c 'until [ -e pulls ]; do sleep 0.05; done; echo own \$SLURM_PROCID' >watched.0 &
+     until [ -e own ]; do sleep 0.1; done; kill -KILL \$!") >"$test_dir/watched.out" 2>&1 </dev/null &
+spawner=$! watched=
+until_true 30 eval 'watched=$(as_user root squeue -h -t R -n watched -o %i); [[ -n $watched ]]'
+until_true 30 eval '"${on_cluster[@]}" --user pmixuser1 --host "$h1" -- "$PMIXHOST_BUILD/tools/pmixhost" servers 2>/dev/null |
+    grep -q "^slurm\.$watched\.0 "'
+other "$h1" "slurm.$watched.0" make watched hold "$test_dir/own" >/dev/null &
+beside=$!
+ok "a process pulls from its children beside such a tool" until_true 30 grep -q '^pulled' "$test_dir/watched.0"
+unlike "and is not refused" "$(cat "$test_dir/watched.0")" NO_PERMISSIONS
+touch "$test_dir/pulls"
+ok "it has what they write" until_true 30 eval '(($(grep -c "^heard own" "$test_dir/watched.0") == 2))'
+touch "$test_dir/own"
+wait "$beside" "$spawner"
+diag "$(cat "$test_dir/watched.0" "$test_dir/watched.out")"
 rm -r "$own_rules"
 
 # --------------------------------------------------------------------------------------------------- input
