@@ -22,10 +22,9 @@ constexpr auto host_is_dead_after = 60s;
 
 } // namespace
 
-// Each that waits for munge has a place among the strangers.
 RemoteDoor::RemoteDoor(EventLoop &loop, Log &log, std::vector<UniqueFd> listeners, Port port, Limits limits)
-    : loop_(loop), log_(log), port_(std::move(port)), bounds_(limits), limits_(limits.strangers),
-      calls_(loop, limits.strangers.in_all, {4, 4}) {
+    : loop_(loop), log_(log), port_(std::move(port)), bounds_(limits), limits_(limits.unknown),
+      calls_(loop, limits.unknown.asked_at_once, {4, 4}) {
     for (auto &each : listeners)
         listeners_.push_back({std::move(each), {}});
     for (auto &each : listeners_)
@@ -61,7 +60,8 @@ void RemoteDoor::take_in(UniqueFd connection, const PeerAddress &from) {
                                      refuse(id, "it did not say who it is in time");
                                  })});
     if (auto gone = limits_.add(id, from.source()))
-        refuse(*gone, "others came, and it had not said who it is");
+        refuse(*gone, unknown_.at(*gone).has_spoken ? "others came: more than munge is asked about in time"
+                                                    : "others came, and it had not said who it is");
     if (!unknown_.contains(id))
         return;
     await_hello(unknown_.at(id).connection.get());
@@ -74,31 +74,47 @@ void RemoteDoor::await(Id id) {
 }
 
 void RemoteDoor::look(Id id) {
-    auto message = peek_hello(unknown_.at(id).connection.get());
-    if (message && *message)
-        return ask(id, std::move(**message));
+    Unknown &one = unknown_.at(id);
+    auto message = peek_hello(one.connection.get());
+    if (message && *message) {
+        one.watch.reset();
+        one.has_spoken = true;
+        one.answered_by = loop_.now() + gates_munge_patience;
+        one.timer = loop_.after(gates_munge_patience, [this, id] { refuse(id, "munge had no time for it"); });
+        limits_.has_spoken(id);
+        return ask_some();
+    }
     if (message)
-        unknown_.at(id).watch = loop_.after(peek_again, [this, id] { await(id); });
+        one.watch = loop_.after(peek_again, [this, id] { await(id); });
     else if (message.failure().kind == ErrorKind::unreachable)
         forget(id);
     else
         refuse(id, message.failure().text);
 }
 
-void RemoteDoor::ask(Id id, std::string message) {
-    Unknown &one = unknown_.at(id);
-    one.watch.reset();
-    one.timer.reset();
-    limits_.spare(id);
-    calls_.run_alone(
-        loop_.now() + gates_munge_patience,
-        [identify = port_.identify, message = std::move(message), address = one.from.numeric()] {
-            return identify(message, address);
-        },
-        [this, id](const Result<Identity> &who) { on_answer(id, who); });
+// What each has said stays with the kernel until its turn; of one that was reset meanwhile it is there no more.
+void RemoteDoor::ask_some() {
+    while (auto id = limits_.ask_next()) {
+        Unknown &one = unknown_.at(*id);
+        auto message = peek_hello(one.connection.get());
+        if (!message || !*message) {
+            forget(*id);
+            continue;
+        }
+        one.timer.reset();
+        calls_.run_alone(
+            one.answered_by,
+            [identify = port_.identify, message = std::move(**message), address = one.from.numeric()] {
+                return identify(message, address);
+            },
+            [this, id = *id](const Result<Identity> &who) {
+                judge(id, who);
+                ask_some();
+            });
+    }
 }
 
-void RemoteDoor::on_answer(Id id, const Result<Identity> &who) {
+void RemoteDoor::judge(Id id, const Result<Identity> &who) {
     if (!who)
         return refuse(id, who.failure().text);
     if (who->uid == 0)

@@ -1,10 +1,11 @@
 // Where tools of other hosts come to the gate, if the site has given it a socket for them. Of each connection, before
 // anybody else hears of it:
 //   1. a rule of the site's must let somebody look at jobs from there; else it is closed before a byte was read.
-//   2. its first message is awaited, without taking it, for ten seconds; of those that have said nothing there are so
-//      many at a time, in all and of each address (common/peer/stranger_limits.h): the oldest goes for a new one.
+//   2. its first message is awaited, without taking it, for ten seconds. There are so many at a time that are not
+//      known; who goes for a new one, and about whom munge is asked next, unknown_tools.h says.
 //   3. munge says whose it is, by the credential in that message, which must not have come to this host before
-//      (guard/remote_hello.h). The message's text is not believed. Of this host, the kernel has to agree.
+//      (guard/remote_hello.h). The message's text is not believed. Of this host, the kernel has to agree. It has eight
+//      seconds for that and its turn before it.
 // Then it is that user's, as one of this host whose user the kernel says (tool_gate.h). The message is still unread.
 //
 // Who is turned away gets no word, as libpmix would wait for more. The log has why, twenty lines a minute of each
@@ -16,8 +17,8 @@
 #include "common/base/user_lines.h"
 #include "common/loop/slow_calls.h"
 #include "common/peer/peer_address.h"
-#include "common/peer/stranger_limits.h"
 #include "common/transport/credential.h"
+#include "server-glue/gate/unknown_tools.h"
 
 #include <functional>
 #include <map>
@@ -42,7 +43,7 @@ class RemoteDoor {
         std::function<Result<void>(int connection, const std::string &address, uid_t user)> agrees;
     };
     struct Limits {
-        StrangerLimits::Bounds strangers{.in_all = 256, .per_source = 16};
+        UnknownTools::Bounds unknown = {};
         Duration hello = std::chrono::seconds(10);
     };
     // `listeners`: bound sockets that listen, non-blocking.
@@ -53,7 +54,7 @@ class RemoteDoor {
     std::size_t strangers() const { return unknown_.size(); } // whose tool is not known yet
 
   private:
-    using Id = StrangerLimits::Id;
+    using Id = UnknownTools::Id;
     struct Listener {
         UniqueFd fd;
         EventLoop::Handle watch;
@@ -62,14 +63,16 @@ class RemoteDoor {
         UniqueFd connection;
         PeerAddress from;
         EventLoop::Handle watch, timer;
+        bool has_spoken = false;    // its message is there as a whole
+        TimePoint answered_by = {}; // then
     };
     void watch_listener(Listener &listener);
     void accept(Listener &listener);
     void take_in(UniqueFd connection, const PeerAddress &from);
     void await(Id id);
     void look(Id id);
-    void ask(Id id, std::string message);
-    void on_answer(Id id, const Result<Identity> &who);
+    void ask_some();
+    void judge(Id id, const Result<Identity> &who);
     void refuse(Id id, const std::string &why);
     void forget(Id id);
     void tell(const PeerAddress &from, const std::string &why);
@@ -78,7 +81,7 @@ class RemoteDoor {
     Log &log_;
     Port port_;
     const Limits bounds_;
-    StrangerLimits limits_;
+    UnknownTools limits_;
     std::map<Id, Unknown> unknown_;
     Id next_ = 1;
     LinesOf<std::string> lines_;

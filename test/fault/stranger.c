@@ -507,7 +507,7 @@ static void attack(void) {
             else if (!c->finished_sending && c->next_byte < next)
                 next = c->next_byte;
         }
-        if (ask.ready && (held == ask.at_once || !more || ask.hunted_count)) {
+        if (ask.ready && (started >= ask.at_once || !more || ask.hunted_count)) {
             int fd = open(ask.ready, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
             if (fd >= 0)
                 close(fd);

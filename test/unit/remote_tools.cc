@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <future>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -68,7 +69,8 @@ struct Fixture {
     std::vector<RemoteTools::Tool> at_desk;   // likewise the desk
     std::vector<std::string> why_not_at_desk; // it has refused one
     uid_t munge_says = 4711;
-    bool agrees = true; // what else is known
+    bool agrees = true;                       // what else is known
+    std::shared_future<void> munge_waits_for; // if there is any
 
     Fixture() {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
@@ -76,8 +78,11 @@ struct Fixture {
         loop = std::move(*made);
     }
     std::function<Result<Identity>(const std::string &, const std::string &)> munge() {
-        return [this, says = munge_says](const std::string &, const std::string &address) -> Result<Identity> {
+        return [this, says = munge_says, waits_for = munge_waits_for](const std::string &,
+                                                                      const std::string &address) -> Result<Identity> {
             ++asked;
+            if (waits_for.valid())
+                waits_for.wait();
             if (says == static_cast<uid_t>(-1) || address != "127.0.0.1")
                 return error(ErrorKind::denied, "munge refuses the credential");
             return Identity{says, 100};
@@ -193,7 +198,7 @@ void whom_something_speaks_against_is_closed(void **) {
 
 void noise_and_silence_are_closed_and_hold_up_nobody(void **) {
     Fixture f;
-    auto door = f.door({.strangers = {.in_all = 8, .per_source = 8}, .hello = 300ms});
+    auto door = f.door({.unknown = {.places = 8}, .hello = 300ms});
     std::vector<UniqueFd> strangers;
     std::string message = tool_of(4711).message();
     strangers.push_back(f.network.connect());                        // silence
@@ -211,7 +216,7 @@ void noise_and_silence_are_closed_and_hold_up_nobody(void **) {
 
 void of_those_who_say_nothing_the_oldest_goes(void **) {
     Fixture f;
-    auto door = f.door({.strangers = {.in_all = 8, .per_source = 2}, .hello = 20s});
+    auto door = f.door({.unknown = {.places = 2}, .hello = 20s});
     std::vector<UniqueFd> silent;
     for (int i = 0; i < 5; ++i)
         silent.push_back(f.network.connect());
@@ -220,6 +225,30 @@ void of_those_who_say_nothing_the_oldest_goes(void **) {
     UniqueFd tool = f.network.connect(tool_of(4711).message());
     run_until(*f.loop, [&] { return !f.tools.empty(); });
     assert_false(has_ended(silent[4]));
+}
+
+void munge_is_asked_about_some_at_a_time(void **) {
+    Fixture f;
+    std::promise<void> munge_answers;
+    f.munge_waits_for = munge_answers.get_future().share();
+    auto door = f.door({.unknown = {.places = 3, .asked_at_once = 1}, .hello = 20s});
+    std::string message = tool_of(4711).message();
+    UniqueFd asked_about = f.network.connect(message);
+    run_until(*f.loop, [&] { return f.asked == 1; });
+    UniqueFd oldest = f.network.connect(message), silent = f.network.connect(), third = f.network.connect(message);
+    run_until(*f.loop, [&] { return door->strangers() == 4; });
+    UniqueFd newest = f.network.connect(message);
+    run_until(*f.loop, [&] { return has_ended(oldest); });
+    assert_int_equal(f.asked, 1);
+    assert_false(has_ended(asked_about));
+    assert_false(has_ended(silent));
+    munge_answers.set_value();
+    run_until(*f.loop, [&] { return f.tools.size() == 3; });
+    assert_int_equal(f.asked, 3);
+    assert_int_equal(door->strangers(), 1);
+    // The silent one says it after all.
+    assert_int_equal(::send(silent.get(), message.data(), message.size(), MSG_NOSIGNAL), message.size());
+    run_until(*f.loop, [&] { return f.tools.size() == 4; });
 }
 
 // --- what is believed of a message
@@ -377,6 +406,7 @@ int main() {
         cmocka_unit_test(whom_something_speaks_against_is_closed),
         cmocka_unit_test(noise_and_silence_are_closed_and_hold_up_nobody),
         cmocka_unit_test(of_those_who_say_nothing_the_oldest_goes),
+        cmocka_unit_test(munge_is_asked_about_some_at_a_time),
         cmocka_unit_test(munge_alone_says_whose_a_tool_is),
         cmocka_unit_test(a_credential_has_one_form),
         cmocka_unit_test(a_credential_comes_from_where_it_was_made),

@@ -3,8 +3,12 @@
 #include "common/base/rate_limit.h"
 #include "common/peer/peer_address.h"
 #include "common/peer/stranger_limits.h"
+#include "server-glue/gate/unknown_tools.h"
 
 #include "test/unit/check.h"
+
+#include <random>
+#include <set>
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -82,6 +86,101 @@ void without_a_descriptor_one_goes(void **) {
     assert_int_equal(limits.size(), 0);
 }
 
+// --- at the gate's remote door
+
+// A user reconnects 20,000 times a second from a login host and says nothing. The library of another user's tool there
+// needs 20 ms, on a busy host, to say who it is.
+void beside_a_flood_of_the_own_host_there_is_time_to_speak(void **) {
+    UnknownTools tools(UnknownTools::Bounds{});
+    StrangerLimits::Id id = 0;
+    auto flood = [&](int connections) {
+        bool honest_one_stays = true;
+        for (StrangerLimits::Id honest = id; connections > 0; --connections)
+            honest_one_stays = tools.add(++id, "login") != honest && honest_one_stays;
+        return honest_one_stays;
+    };
+    flood(2000);
+    for (int tool = 0; tool < 100; ++tool) {
+        tools.add(++id, "login");
+        StrangerLimits::Id honest = id;
+        assert_true(flood(20'000 * 20 / 1000));
+        tools.has_spoken(honest);
+        assert_int_equal(tools.ask_next().value_or(0), honest);
+        tools.remove(honest);
+        flood(37);
+        assert_true(tools.size() <= UnknownTools::Bounds{}.places);
+    }
+}
+
+// What the flood says looks like a tool's first message, and comes so many times as often as munge answers; as many
+// places are asked about as at the gate. Returns how many of 400 honest tools from `source`, which say it after some
+// time, munge is asked about.
+int honest_tools_beside_whole_messages(unsigned times, const std::string &source) {
+    UnknownTools tools(UnknownTools::Bounds{});
+    std::mt19937 some(66);
+    std::set<StrangerLimits::Id> asked, honest;
+    StrangerLimits::Id id = 0, silent = 0;
+    int asked_about = 0;
+    for (int answer = 0; answer < 400 * 200; ++answer) {
+        for (unsigned come = some() % (2 * times + 1); come > 0; --come) { // `times` on average
+            tools.add(++id, "login");
+            tools.has_spoken(id);
+        }
+        if (answer % 200 == 0) {
+            tools.add(silent = ++id, source);
+            honest.insert(silent);
+        } else if (answer % 200 == 20) {
+            tools.has_spoken(silent);
+        }
+        while (auto next = tools.ask_next()) {
+            asked.insert(*next);
+            asked_about += honest.contains(*next) ? 1 : 0;
+        }
+        if (!asked.empty())
+            tools.remove(asked.extract(asked.begin()).value());
+    }
+    return asked_about;
+}
+
+void of_more_messages_than_munge_answers_each_has_the_same_chance(void **) {
+    assert_int_equal(honest_tools_beside_whole_messages(0, "login"), 400);
+    int beside_twice_as_many = honest_tools_beside_whole_messages(2, "login");
+    assert_true(beside_twice_as_many > 400 * 4 / 10 && beside_twice_as_many < 400 * 6 / 10);
+    assert_true(honest_tools_beside_whole_messages(4, "login") > 400 * 15 / 100);
+}
+
+void a_flood_of_another_host_holds_up_nobody(void **) {
+    assert_int_equal(honest_tools_beside_whole_messages(2, "workstation"), 400);
+    assert_int_equal(honest_tools_beside_whole_messages(8, "workstation"), 400);
+}
+
+void munge_is_asked_about_each_address_in_turn(void **) {
+    UnknownTools tools({.places = 10, .asked_at_once = 2});
+    for (StrangerLimits::Id id : {1, 2, 3, 4}) {
+        assert_false(tools.add(id, id < 4 ? "a" : "b").has_value());
+        tools.has_spoken(id);
+    }
+    tools.add(5, "c"); // and says nothing
+    assert_int_equal(tools.ask_next().value_or(0), 1);
+    assert_int_equal(tools.ask_next().value_or(0), 4);
+    assert_false(tools.ask_next().has_value());
+    tools.remove(1);
+    assert_int_equal(tools.ask_next().value_or(0), 2);
+    tools.remove(3); // it has gone
+    tools.remove(2);
+    tools.remove(4);
+    assert_false(tools.ask_next().has_value());
+    assert_int_equal(tools.size(), 1);
+    tools.has_spoken(4); // nobody
+    assert_false(tools.ask_next().has_value());
+    tools.has_spoken(5);
+    assert_int_equal(tools.ask_next().value_or(0), 5);
+    tools.remove(5);
+    assert_int_equal(tools.size(), 0);
+}
+
+// --- where they come from, and the log
+
 PeerAddress v4(const char *text) {
     sockaddr_storage address{};
     auto &in = reinterpret_cast<sockaddr_in &>(address);
@@ -135,6 +234,10 @@ int main() {
         cmocka_unit_test(who_has_spoken_is_spared),
         cmocka_unit_test(those_that_are_expected_have_more_places),
         cmocka_unit_test(without_a_descriptor_one_goes),
+        cmocka_unit_test(beside_a_flood_of_the_own_host_there_is_time_to_speak),
+        cmocka_unit_test(of_more_messages_than_munge_answers_each_has_the_same_chance),
+        cmocka_unit_test(a_flood_of_another_host_holds_up_nobody),
+        cmocka_unit_test(munge_is_asked_about_each_address_in_turn),
         cmocka_unit_test(sources_are_addresses),
         cmocka_unit_test(lines_are_so_many_in_an_interval),
     };

@@ -56,7 +56,7 @@ ok "which the log says" until_true 5 logged "refused: from $head_address port [0
 says "its owner has one" pmixuser1 head 1 "cred==$(credential head)" "${own[@]}"
 
 # --- whatever else he says
-at pmixuser2 "$h3" "$strangers/stranger" "$door" mode=silent times=400 wait=14 ready="$test_dir/silent" >"$test_dir/of-silent" &
+at pmixuser2 "$h3" "$strangers/stranger" "$door" mode=silent times=400 at_once=400 wait=14 ready="$test_dir/silent" >"$test_dir/of-silent" &
 silent=$!
 ok "four hundred connections that say nothing" until_true 10 test -e "$test_dir/silent"
 for way in half drip rubbish lies cut reset deaf sweep; do
@@ -71,6 +71,32 @@ lines=$(grep -c . "$gate_log")
 ok "the log is no longer for it ($lines lines)" test "$lines" -lt 150
 is "the gate holds no connection of theirs" "$(on_host head ss -Htn state established sport = :$gate_port | wc -l)" 0
 ok "and tools come" tool_comes
+
+# --- again and again, from the host from which the victim's tools come
+# flood DESCRIPTION NAME WORD ...: until the file NAME.over is there
+flood() {
+    at pmixuser2 "$h3" "$strangers/stranger" "$door" seconds=55 at_once=1000 wait=20 ready="$test_dir/$2.begun" until="$test_dir/$2.over" \
+        "${@:3}" >"$test_dir/$2.said" &
+    flooding=$!
+    ok "$1" until_true 20 test -e "$test_dir/$2.begun"
+}
+ebbs() { # NAME; that the gate has closed them shows that it was one
+    local closed
+    : >"$test_dir/$1.over"
+    wait "$flooding"
+    closed=$(sed -n 's/^tried .* \([0-9]*\) closed.*/\1/p' "$test_dir/$1.said")
+    diag "$1: $(<"$test_dir/$1.said")"
+    ok "$1: the gate has closed hundreds of them" test "${closed:-0}" -gt 300
+}
+flood "connections that say nothing come again and again" nothing mode=silent pace=3000
+came=0
+for _ in {1..10}; do ! tool_comes || came=$((came + 1)); done
+ok "of ten tools of the victim's at least eight come meanwhile" test "$came" -ge 8
+ebbs nothing
+# munge has to be asked about each of these. Where it is slower than they come some tools are left out, too.
+flood "and so do messages that look like a tool's" forged mode=hello psec=munge flag=3 "cred==MUNGE:AwQDAAAAAAAA:" "${own[@]}" pace=1500
+ok "one comes beside messages that look like a tool's" until_true 40 tool_comes
+ebbs forged
 ok "the job goes on" eval '[[ -n $(as_user root squeue -h -n mine -o %i) ]]'
 
 close_gate
