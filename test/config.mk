@@ -1,6 +1,6 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
-	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/local_backend test/unit/job_ends test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/recent_lines test/unit/reach_plan test/unit/stacks test/unit/read_stacks test/unit/debug_talk test/unit/host_debug \
+	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/local_backend test/unit/job_ends test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/recent_lines test/unit/typed_input test/unit/reach_plan test/unit/stacks test/unit/read_stacks test/unit/debug_talk test/unit/host_debug \
 	test/unit/dap_session \
 	test/unit/launcher_file
 check_PROGRAMS += $(config_tests)
@@ -50,6 +50,9 @@ EXTRA_test_unit_doctor_DEPENDENCIES = tools/pmixhost
 test_unit_recent_lines_SOURCES = test/unit/recent_lines.cc
 test_unit_recent_lines_CPPFLAGS = $(config_test_cppflags)
 test_unit_recent_lines_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_typed_input_SOURCES = test/unit/typed_input.cc
+test_unit_typed_input_CPPFLAGS = $(config_test_cppflags)
+test_unit_typed_input_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 test_unit_output_lines_SOURCES = test/unit/output_lines.cc
 test_unit_output_lines_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
 test_unit_output_lines_LDADD = tools/libtools.la $(CMOCKA_LIBS)

@@ -40,7 +40,7 @@ tools_dap_files = tools/dap/dap_frames.h tools/dap/dap_frames.cc tools/dap/dap_c
 	tools/dap/dap_session.h tools/dap/dap_session.cc tools/dap/dap_server.h tools/dap/dap_server.cc
 tools_view_files = tools/view/stop_asking.h tools/view/tool_process.h tools/view/tool_process.cc \
 	tools/view/connection_loss.h tools/view/event_lines.h tools/view/event_lines.cc \
-	tools/view/recent_lines.h tools/view/job_output.h tools/view/job_output.cc \
+	tools/view/recent_lines.h tools/view/typed_input.h tools/view/job_output.h tools/view/job_output.cc \
 	tools/view/output_lines.h tools/view/output_lines.cc \
 	tools/view/value_text.h tools/view/value_text.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc tools/view/failed_call.h tools/view/desk.h tools/view/desk.cc \

@@ -14,6 +14,7 @@
 #include "tools/view/output_lines.h"
 #include "tools/view/recent_lines.h"
 #include "tools/view/run_by_owner.h"
+#include "tools/view/typed_input.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,10 +32,8 @@ namespace pmixhost {
 
 namespace {
 
-constexpr std::size_t most_typed = 64u << 10;           // that the job has not taken
 constexpr auto leaves_within = std::chrono::seconds(2); // for what was typed before, and to give back what was taken
 constexpr std::size_t most_unshown = 1u << 20;          // while a pager has the terminal
-constexpr char detaches = '\x1d';                       // Ctrl-]
 
 struct FollowOptions {
     std::string job, ranks = "all", input_ranks = "all", since; // since: empty: all that is kept
@@ -49,7 +48,7 @@ class InputTerminal {
     explicit InputTerminal(bool wanted) {
         known_ = wanted && ::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0;
         termios now = before_;
-        now.c_cc[VEOL] = static_cast<cc_t>(detaches);
+        now.c_cc[VEOL] = static_cast<cc_t>(TypedInput::detaches);
         set(now);
     }
     ~InputTerminal() { set(before_); }
@@ -74,7 +73,8 @@ class Follower {
     };
     Follower(const FollowOptions &options, ListeningTool tool, UniqueFd input, bool types, Of of)
         : options_(options), tool_(std::move(tool)), input_(std::move(input)), types_(types), reads_(types),
-          terminal_(types), wanted_(of.ranks), by_a_stranger_(of.by_a_stranger), lines_(0, false) {}
+          terminal_(types), typed_(static_cast<bool>(terminal_)), wanted_(of.ranks), by_a_stranger_(of.by_a_stranger),
+          lines_(0, false) {}
 
     int run() {
         deadline_ = std::chrono::steady_clock::now() + tool_connects_in;
@@ -87,7 +87,8 @@ class Follower {
                     break;
                 leave();
             }
-            bool takes_more = reads_ && !pager_ && !input_ended_ && !leaving_ && typed_.size() < most_typed;
+            bool takes_more =
+                reads_ && !pager_ && !input_ended_ && !leaving_ && typed_.reads(std::chrono::steady_clock::now());
             // What has no room is not read: who reads slowly misses some of it.
             bool has_room = !over_ && unshown_[0].size() + unshown_[1].size() < most_unshown;
             pollfd polls[] = {{has_room ? tool_.fd() : -1, POLLIN, 0},
@@ -127,6 +128,8 @@ class Follower {
         }
         for (bool is_err : {false, true})
             show(is_err, lines_.end_all(is_err));
+        if (leaving_ && !typed_.empty())
+            put(true, "pmixhost: not all that was typed has come to the job\n");
         return code_;
     }
 
@@ -300,20 +303,17 @@ class Follower {
             input_ended_ = true;
             return pass_on_input();
         }
-        std::string_view text(bytes, static_cast<std::size_t>(got));
-        if (terminal_) {
-            auto leaves = text == "~.\n" ? 0 : text.find(detaches);
-            if (leaves != text.npos) {
-                typed_ += text.substr(0, leaves);
-                return leave();
-            }
-            if (text == "~v\n")
-                return start_pager();
-        }
-        if (!types_)
-            return;
-        typed_ += text;
+        auto word = typed_.add({bytes, static_cast<std::size_t>(got)}, std::chrono::steady_clock::now());
+        tell_typed();
+        if (word == TypedInput::Word::leave)
+            return leave();
+        if (word == TypedInput::Word::page)
+            return start_pager();
         pass_on_input();
+    }
+    void tell_typed() {
+        while (auto notice = typed_.notice())
+            put(true, fmt::format("pmixhost: {}\n", *notice));
     }
 
     // There is no output, and all input has been passed on, if there was any.
@@ -338,10 +338,12 @@ class Follower {
     // The job may take it slowly, or never: nothing else waits for that.
     void pass_on_input() {
         while (!typed_.empty()) {
-            std::string message = typed_message + typed_.substr(0, most_in_message);
+            std::string message(1, typed_message);
+            message += typed_.next(most_in_message);
             if (!send(message))
                 return;
-            typed_.erase(0, message.size() - 1);
+            typed_.taken(message.size() - 1, std::chrono::steady_clock::now());
+            tell_typed();
             gave_ = true;
         }
         if (input_ended_ && !leaving_ && types_) {
@@ -370,7 +372,7 @@ class Follower {
         return sent >= 0;
     }
     void end_input() {
-        typed_.clear();
+        typed_.close();
         types_ = false;
         reads_ = static_cast<bool>(terminal_); // there somebody may still want to leave
     }
@@ -380,9 +382,9 @@ class Follower {
     UniqueFd input_; // see InputRequest
     bool types_;     // what is typed is for the processes
     bool reads_;     // it is read
-    std::string typed_;
     bool input_ended_ = false;
     InputTerminal terminal_;
+    TypedInput typed_;
     RecentLines shown_;                    // for the pager
     std::optional<Pager> pager_;           // has the terminal
     std::optional<ProgressLine> progress_; // until it answers
