@@ -20,6 +20,7 @@ EXPORT decltype(slurm_error(nullptr)) slurm_error(const char *, ...) {
     return decltype(slurm_error(nullptr))();
 }
 EXPORT void slurm_info(const char *, ...) {}
+EXPORT int MPIR_being_debugged = 0; // srun's
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 EXPORT int slurm_kill_job_step(std::uint32_t, std::uint32_t, std::uint16_t) {
     return 0;
@@ -85,9 +86,15 @@ static void a_launch_is_described_and_ends(void **) {
     info.step_id.step_id = 3;
     info.step_layout = &layout;
 
+    // The environment of the hook is none of the user's: what he has set for his step is in srun's.
     FakeEnvironment environment;
+    setenv("PMIXHOST_IO_CAPTURE", "on", 1);
+    setenv("PMIXHOST_DEBUG_STOP", "exec", 1);
     void *state = prelaunch(&info, &environment.array);
     assert_non_null(state);
+    assert_string_equal(environment.get("PMIXHOST_OF_SRUN_IO_CAPTURE").c_str(), "on");
+    assert_string_equal(environment.get("PMIXHOST_OF_SRUN_DEBUG_STOP").c_str(), "exec");
+    assert_string_equal(environment.get("PMIXHOST_IO_CAPTURE").c_str(), "(none)");
     auto map = decode_task_map(environment.get("PMIXHOST_STEP_0").substr(2));
     assert_true(map.ok());
     assert_int_equal(map->job_id, 12);
@@ -99,6 +106,18 @@ static void a_launch_is_described_and_ends(void **) {
     assert_true(StarterAddress::parse(environment.get("PMIXHOST_REPORT")).ok());
     assert_int_equal(fini(state), 0);
     assert_int_equal(fini(nullptr), 0);
+
+    // A debugger that follows srun by its own interface, and comes when the plugin has been loaded.
+    errors = 0;
+    MPIR_being_debugged = 1;
+    assert_null(prelaunch(&info, &environment.array));
+    assert_int_equal(errors, 1);
+    unsetenv("PMIXHOST_DEBUG_STOP");
+    state = prelaunch(&info, &environment.array);
+    assert_non_null(state);
+    assert_string_equal(environment.get("PMIXHOST_DEBUG_STOP").c_str(), "");
+    assert_int_equal(fini(state), 0);
+    MPIR_being_debugged = 0;
 
     errors = 0;
     info.step_layout = nullptr;

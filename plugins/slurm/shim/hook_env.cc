@@ -11,6 +11,7 @@
 #include "plugins/slurm/base/slurm_abi.h"
 #include "plugins/slurm/base/task_map.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace pmixhost::slurm {
@@ -24,9 +25,9 @@ constexpr std::size_t max_user_bytes = 64u << 10;
 bool is_own(std::string_view name) {
     return name == report_variable || name == live_on_variable || name == bad_exit_variable ||
            name == pmix_use_variable || name == launcher_file_awaited || name == launch_awaited ||
-           name.starts_with(task_map_prefix) || name == parent_variable || name == step_secret_variable ||
-           name == process_sets_variable || name == kit::indirect_fd_variable || name == spawn_fd_variable ||
-           name == spawn_stderr_variable || name == task_container_variable;
+           name.starts_with(task_map_prefix) || name.starts_with(of_srun_prefix) || name == parent_variable ||
+           name == step_secret_variable || name == process_sets_variable || name == kit::indirect_fd_variable ||
+           name == spawn_fd_variable || name == spawn_stderr_variable || name == task_container_variable;
 }
 
 } // namespace
@@ -87,21 +88,42 @@ Result<std::string> collect_task_map(char *const *environment) {
     return text;
 }
 
+std::string of_srun_variable(std::string_view name) {
+    return std::string(of_srun_prefix) += name.substr(own_prefix.size());
+}
+
 std::vector<std::string> user_variables(char *const *environment) {
     std::vector<std::string> variables;
     std::size_t bytes = 0;
-    for (; environment && *environment; ++environment) {
-        std::string_view entry = *environment;
-        std::size_t equals = entry.find('=');
-        if (!entry.starts_with(own_prefix) || equals == std::string_view::npos || is_own(entry.substr(0, equals)) ||
-            entry.starts_with(task_spec_prefix) || entry.find('\n') != std::string_view::npos)
-            continue;
-        bytes += entry.size();
-        if (variables.size() == max_user_variables || bytes > max_user_bytes)
-            break;
-        variables.emplace_back(entry);
+    auto is_there = [&variables](std::string_view name_and_equals) {
+        return std::any_of(variables.begin(), variables.end(),
+                           [=](const std::string &each) { return each.starts_with(name_and_equals); });
+    };
+    for (bool of_srun : {false, true}) {
+        for (char *const *each = environment; each && *each; ++each) {
+            std::string_view entry = *each;
+            if (!entry.starts_with(own_prefix) || entry.starts_with(of_srun_prefix) != of_srun)
+                continue;
+            std::string variable(entry);
+            if (of_srun)
+                variable.replace(0, of_srun_prefix.size(), own_prefix);
+            std::size_t equals = variable.find('=');
+            std::string_view name = std::string_view(variable).substr(0, equals);
+            if (equals == std::string::npos || is_own(name) || name.starts_with(task_spec_prefix) ||
+                variable.find('\n') != std::string::npos ||
+                (of_srun && is_there(std::string_view(variable).substr(0, equals + 1))))
+                continue;
+            bytes += variable.size();
+            if (variables.size() == max_user_variables || bytes > max_user_bytes)
+                return variables;
+            variables.push_back(std::move(variable));
+        }
     }
     return variables;
+}
+
+std::string_view find_user_variable(char *const *environment, std::string_view name) {
+    return find_variable(environment, has_variable(environment, name) ? std::string(name) : of_srun_variable(name));
 }
 
 std::string take_secret(char **environment) {

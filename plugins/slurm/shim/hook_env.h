@@ -23,14 +23,23 @@ inline constexpr std::string_view launcher_file_awaited = "PMIXHOST_LAUNCHER_FIL
 // "1": a debugger that has started srun waits to hear that the first program runs, and that all do.
 inline constexpr std::string_view launch_awaited = "PMIXHOST_TELLS_LAUNCH";
 
+// What the user has set in srun's environment for his step (PMIXHOST_X) is told to its hosts as PMIXHOST_OF_SRUN_X: at
+// the user's word srun keeps his variables from the step (--export; SLURM_EXPORT_ENV, as in each job of
+// `sbatch --export=NONE`), and means those of the tasks. What the step's environment has all the same goes before this.
+inline constexpr std::string_view of_srun_prefix = "PMIXHOST_OF_SRUN_";
+// `name`: that of a variable of user_variables().
+std::string of_srun_variable(std::string_view name);
+
 // Empty when it is not there.
 std::string_view find_variable(char *const *environment, std::string_view name);
 // True also when the variable is empty.
 bool has_variable(char *const *environment, std::string_view name);
 // Puts the pieces of a task map together again. Fails (not_found, invalid).
 Result<std::string> collect_task_map(char *const *environment);
-// The user's own PMIXHOST_ variables as NAME=VALUE, bounded, without those of the shim.
+// The user's own PMIXHOST_ variables as NAME=VALUE, bounded, without those of the shim; with those of srun's.
 std::vector<std::string> user_variables(char *const *environment);
+// One of these. Empty when it is not there.
+std::string_view find_user_variable(char *const *environment, std::string_view name);
 // Takes the step's secret out, before anything else runs with this environment. Empty: there was none.
 std::string take_secret(char **environment);
 // Takes the shim's own variables out, so that a program that runs srun again does not hand them on; and those that are

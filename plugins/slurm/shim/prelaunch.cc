@@ -70,6 +70,10 @@ static Result<void> tell_hosts(const TaskMap &map, const LaunchContext &context,
     told.emplace_back(report_variable, address.text());
     // Set without one too: what the user says, in his environment or with --export, must not be taken for it.
     told.emplace_back(step_secret_variable, context.secret);
+    for (const auto &variable : user_variables(environ)) {
+        std::size_t equals = variable.find('=');
+        told.emplace_back(of_srun_variable(variable.substr(0, equals)), variable.substr(equals + 1));
+    }
     // What a configuration file says does not hold there.
     if (context.mpir)
         told.emplace_back(debug_stop_variable, "");
@@ -94,7 +98,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     if (info.step_id.step_id == SLURM_INTERACTIVE_STEP)
         return LaunchState();
     UniqueFd debugger(context.debugger);
-    if (auto one = check_one_debugger(context.mpir, bool(debugger), *environment); !one)
+    if (auto one = check_one_debugger(context.mpir, bool(debugger), environ); !one)
         return one.failure();
     if (auto possible = check_container(context); !possible)
         return possible.failure();

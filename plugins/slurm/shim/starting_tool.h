@@ -13,7 +13,8 @@
 namespace pmixhost::slurm {
 
 // For a debugger that has srun's own interface Slurm stops the tasks, and nobody else may. Fails (unsupported) where
-// `environment`, or a debugger that has started srun, asks for stops of ours.
+// `environment`, srun's own (that of its hook has nothing of the user's), or a debugger that has started srun, asks for
+// stops of ours.
 Result<void> check_one_debugger(bool mpir, bool started_by_debugger, char *const *environment);
 
 // The file that a tool waits for (plugins/kit/launcher_file.h), or empty. An srun that PMIx_Spawn has started is the

@@ -92,7 +92,7 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
 std::chrono::milliseconds door_timeout(char *const *environment) {
     constexpr std::pair<std::string_view, std::uint64_t> units[] = {
         {"", 1000}, {"ms", 1}, {"s", 1000}, {"min", 60'000}, {"h", 3'600'000}};
-    std::string_view text = find_variable(environment, start_timeout_variable);
+    std::string_view text = find_user_variable(environment, start_timeout_variable);
     std::uint32_t number = 0;
     auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (code != std::errc())
