@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <thread>
@@ -420,6 +421,31 @@ static void a_debugger_that_waits_for_the_launch_is_told_of(void **) {
     }
 }
 
+// srun's user has kept his variables from the tasks (--export=NONE), and these from the step's hosts with them.
+static void what_the_user_set_for_srun_holds_for_its_step(void **) {
+    FakeEnvironment environment;
+    fill(environment);
+    for (const char *entry :
+         {"PMIXHOST_OF_SRUN_DEBUG_STOP=exec=0;init", "PMIXHOST_OF_SRUN_IO_CAPTURE=on",
+          "PMIXHOST_OF_SRUN_LOG_LEVEL=error", "PMIXHOST_OF_SRUN_REPORT=1 x y", "PMIXHOST_OF_SRUN_OF_SRUN_A=b",
+          "PMIXHOST_OF_SRUN_STEP_0=1 x", "PMIXHOST_OF_SRUN_NOTHING", "PMIXHOST_OF_SRUN_EVIL=a\nbackend local"})
+        environment.add(entry);
+    Prepared prepared = prepare_step(around("serve"), environment.array);
+    assert_true(prepare_task(prepared, 0, &environment.array).ok());
+    std::string document = environment.get("AT_DOCUMENT");
+    assert_true(has(document, "|env PMIXHOST_DEBUG_STOP=exec=0;init|"));
+    assert_true(has(document, "|env PMIXHOST_IO_CAPTURE=on|"));
+    // What the step has itself goes before it.
+    assert_true(has(document, "|env PMIXHOST_LOG_LEVEL=debug|"));
+    for (const char *none : {"LOG_LEVEL=error", "1 x", "OF_SRUN", "NOTHING", "EVIL", "backend local"})
+        assert_false(has(document, none));
+    for (const char *none : {"PMIXHOST_OF_SRUN_IO_CAPTURE", "PMIXHOST_IO_CAPTURE", "PMIXHOST_OF_SRUN_DEBUG_STOP",
+                             "PMIXHOST_DEBUG_STOP", "PMIXHOST_OF_SRUN_LOG_LEVEL"})
+        assert_string_equal(environment.get(none).c_str(), "(none)");
+    assert_string_equal(environment.get("PMIXHOST_LOG_LEVEL").c_str(), "debug");
+    assert_true(clean_up(prepared));
+}
+
 // Before anything else of the step runs with that environment.
 static void the_secret_is_in_the_start_document_alone(void **) {
     std::string secret = new_step_secret();
@@ -483,7 +509,8 @@ static void hostile_environments_are_bounded(void **) {
         large.add(task_map_variable(i) + (i ? "=" : "=41 ") + std::string(1 << 20, 'x'));
     assert_false(collect_task_map(large.array).ok());
     for (int i = 0; i < 1000; ++i)
-        environment.add("PMIXHOST_V" + std::to_string(i) + "=" + std::string(1000, 'x'));
+        environment.add((i % 2 ? "PMIXHOST_V" : "PMIXHOST_OF_SRUN_V") + std::to_string(i) + "=" +
+                        std::string(1000, 'x'));
     assert_true(user_variables(environment.array).size() < 100);
     assert_false(collect_task_map(nullptr).ok());
 }
@@ -532,6 +559,43 @@ static void a_directory_that_was_left_behind_is_removed(void **) {
     for (int i = 0; i < 500 && access(path.c_str(), F_OK) == 0; ++i)
         usleep(10'000);
     assert_int_equal(rmdir(base), 0);
+}
+
+// Else its directory would be removed by two at once, and a process started for nothing.
+static void one_that_leaves_by_itself_removes_its_directory(void **) {
+    void *memory = mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    auto *page = static_cast<StatusPage *>(memory);
+    User user = some_user();
+    char base[] = "/tmp/pmixhost-test-XXXXXX";
+    assert_non_null(mkdtemp(base));
+    std::string path = std::string(base) + "/pmixhost-" + std::to_string(user.uid) + ".x";
+    assert_int_equal(mkdir(path.c_str(), 0700), 0);
+    page->note_directory(path);
+    int line[2];
+    assert_int_equal(pipe2(line, O_CLOEXEC), 0);
+    pid_t daemon = fork();
+    assert_true(daemon >= 0);
+    if (daemon == 0) {
+        close(line[1]);
+        char end;
+        (void)!read(line[0], &end, 1);
+        usleep(100'000); // what it has to do
+        page->note_directory({});
+        _exit(0);
+    }
+    close(line[0]);
+    Prepared prepared;
+    prepared.uid = user.uid;
+    prepared.user = user;
+    prepared.page = page;
+    prepared.lifeline.reset(line[1]);
+    prepared.daemon.reset(static_cast<int>(syscall(SYS_pidfd_open, daemon, 0)));
+    assert_true(clean_up(prepared));
+    assert_int_equal(waitpid(daemon, nullptr, WNOHANG), daemon);
+    assert_int_equal(rmdir(path.c_str()), 0); // nobody else has begun to
+    assert_int_equal(rmdir(base), 0);
+    munmap(memory, StatusPage::size);
 }
 
 static void slurmstepd_says_where_the_job_is(void **) {
@@ -707,7 +771,12 @@ static void timeouts_are_read_as_those_of_the_configuration_are(void **) {
         FakeEnvironment environment;
         environment.add(std::string("PMIXHOST_START_TIMEOUT=") + text);
         assert_true(door_timeout(environment.array) == limit);
+        environment.add("PMIXHOST_OF_SRUN_START_TIMEOUT=9s");
+        assert_true(door_timeout(environment.array) == limit);
     }
+    FakeEnvironment of_srun;
+    of_srun.add("PMIXHOST_OF_SRUN_START_TIMEOUT=9s");
+    assert_true(door_timeout(of_srun.array) == 9s);
 }
 
 // Root's directory for everybody; what somebody else put there is not taken.
@@ -754,10 +823,12 @@ int main() {
         cmocka_unit_test(hostile_environments_are_bounded),
         cmocka_unit_test(a_spawned_task_keeps_its_connection_but_for_containers),
         cmocka_unit_test(a_debugger_that_waits_for_the_launch_is_told_of),
+        cmocka_unit_test(what_the_user_set_for_srun_holds_for_its_step),
         cmocka_unit_test(the_secret_is_in_the_start_document_alone),
         cmocka_unit_test(srun_chooses_a_secret_where_it_has_no_munge),
         cmocka_unit_test(only_root_says_where_the_daemon_is),
         cmocka_unit_test(a_directory_that_was_left_behind_is_removed),
+        cmocka_unit_test(one_that_leaves_by_itself_removes_its_directory),
         cmocka_unit_test(slurmstepd_says_where_the_job_is),
         cmocka_unit_test(the_daemon_has_a_cgroup_of_its_own),
         cmocka_unit_test(without_a_cgroup_the_daemon_is_in_the_steps_container),

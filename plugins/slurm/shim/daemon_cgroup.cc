@@ -166,11 +166,15 @@ void DaemonCgroup::kill_all() const {
         write_into(path_ + (first_version ? "/freezer.state" : "/cgroup.freeze"), first_version ? "THAWED" : "0");
 }
 
+// The kernel removes none that has a process in it.
 bool DaemonCgroup::end(std::chrono::milliseconds limit) const {
+    auto is_removed = [this] { return ::rmdir(path_.c_str()) == 0 || errno == ENOENT; };
+    if (is_removed())
+        return true;
     auto deadline = std::chrono::steady_clock::now() + limit;
     for (;;) {
         kill_all();
-        if (::rmdir(path_.c_str()) == 0 || errno == ENOENT)
+        if (is_removed())
             return true;
         if (std::chrono::steady_clock::now() >= deadline)
             return false;

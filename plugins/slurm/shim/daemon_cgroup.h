@@ -38,7 +38,7 @@ class DaemonCgroup {
 
     bool add(pid_t pid) const;
     void kill_all() const;
-    // Kills what is in it, waits, and removes it. False: something is left after `limit`.
+    // Removes it; kills what is in it, and waits for that. False: something is left after `limit`.
     bool end(std::chrono::milliseconds limit) const;
 
   private:

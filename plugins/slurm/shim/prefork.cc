@@ -33,6 +33,8 @@ namespace {
 constexpr unsigned cleaning_seconds = 30;
 // How long the ends wait where a cgroup has to be emptied.
 constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = std::chrono::seconds(5);
+// And how long a daemon has where there is none.
+constexpr auto leaving_patience = std::chrono::seconds(5);
 
 // What the daemon is given besides the document.
 struct Channels {
@@ -193,12 +195,15 @@ static void await_end(const UniqueFd &process, std::chrono::milliseconds patienc
     }
 }
 
+// The daemon's directory, if it has not removed it; empty: there is nothing to remove.
+static std::string directory_left(const Prepared &prepared) {
+    return prepared.page && prepared.user ? prepared.page->directory_left(prepared.uid) : std::string();
+}
+
 // Starts the process that removes the directory; none where there is nothing to do.
 static UniqueFd remove_directory(const Prepared &prepared) {
     UniqueFd process;
-    if (!prepared.page || !prepared.user)
-        return process;
-    std::string path = prepared.page->directory_left(prepared.uid);
+    std::string path = directory_left(prepared);
     if (path.empty())
         return process;
     kit::DaemonLaunch launch;
@@ -224,12 +229,17 @@ bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience) {
     prepared.output.reset();
     prepared.lifeline.reset();
     if (!prepared.cgroup) {
+        // Slurm has killed it with the container, or it leaves because the lifeline is closed, and removes it itself.
+        if (!directory_left(prepared).empty())
+            await_end(prepared.daemon, leaving_patience);
         remove_directory(prepared);
         return true;
     }
     await_end(prepared.daemon, daemon_patience); // its supervisor, which ends last
-    prepared.cgroup->kill_all();
-    await_end(remove_directory(prepared), removing_patience);
+    if (!directory_left(prepared).empty()) {
+        prepared.cgroup->kill_all();
+        await_end(remove_directory(prepared), removing_patience);
+    }
     return prepared.cgroup->end(killing_patience);
 }
 

@@ -64,7 +64,8 @@ Prepared prepare_step(const Surroundings &surroundings, char **environment);
 // At the step's end, when all of its tasks are gone. A daemon in a cgroup of its own is told, has `daemon_patience`
 // for its orderly end, and is then killed with all that it has left there. slurmstepd stays for as long; slurmd does
 // not wait for it.
-// Removes the daemon's private directory if the daemon was killed before it could. A process of its own does that as
+// One without a cgroup has five seconds at most to remove its private directory.
+// Removes that directory if the daemon was killed before it could. A process of its own does that as
 // the user, because the user chose where the directory is: root does not touch the path, not even to look whether
 // there is something (a dead file server would keep slurmstepd). That process has half a minute, or five seconds
 // where it is waited for (with a cgroup).
