@@ -195,7 +195,7 @@ server_glue_libglue_files = \
 	server-glue/gate/visit_door.h server-glue/gate/visit_door.cc \
 	server-glue/gate/visit_limits.h server-glue/gate/visit_limits.cc \
 	server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc \
-	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
+	server-glue/gate/unknown_tools.h server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
 	server-glue/tool_access/step_choice.h server-glue/tool_access/step_choice.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
 	server-glue/tool_access/tool_names.h server-glue/tool_access/tool_names.cc \
@@ -253,7 +253,7 @@ server_glue_libgate_files = \
 	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
 	server-glue/gate/refused_tools.h server-glue/gate/refused_tools.cc \
-	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
+	server-glue/gate/unknown_tools.h server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
 	server-glue/guard/hello.h server-glue/guard/hello.cc \
 	server-glue/guard/hello_directives.h server-glue/guard/hello_directives.cc \
 	server-glue/guard/hello_peek.h server-glue/guard/hello_peek.cc \
@@ -305,6 +305,7 @@ server_glue_libindirect_files = \
 	server-glue/indirect/job_tool.h server-glue/indirect/job_tool.cc \
 	server-glue/indirect/keeper.h server-glue/indirect/keeper.cc \
 	server-glue/indirect/held_job.h server-glue/indirect/held_job.cc \
+	server-glue/indirect/launcher_control.h server-glue/indirect/launcher_control.cc \
 	server-glue/indirect/launch_wishes.h server-glue/indirect/launch_wishes.cc \
 	server-glue/indirect/packing.h server-glue/indirect/packing.cc \
 	server-glue/indirect/side_messages.h \

@@ -67,8 +67,7 @@ Result<void> DebuggerProcess::open() {
         on_input(std::move(bytes), last, reply);
     };
     events.on_signal = [this](int signal, const DebuggerServer::Reply &reply) {
-        bool sent = signal == SIGKILL ? kill_launcher() : signal_launcher(signal);
-        reply({0, sent ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {}, {}});
+        reply({0, control_.signal(signal, !released_), {}, {}});
     };
     events.on_debugger_gone = [this] { debugger_gone(); };
     // The launcher's own libpmix does not work before the release, which such a debugger may never send.
@@ -97,7 +96,7 @@ Result<void> DebuggerProcess::open() {
     for (int signal : {SIGINT, SIGTERM, SIGHUP})
         signals_[next++] = start_.loop.on_signal(signal, [this] {
             if (!released_)
-                say(start_.launcher.get(), refused_line("interrupted"));
+                refuse_job("interrupted");
         });
     if (start_.keepalive)
         keepalive_watch_ =
@@ -119,8 +118,15 @@ void DebuggerProcess::begin_service() {
         let_go({});
 }
 
+// The kernel is asked once, and again only as long as there is no connection.
+Result<void> DebuggerProcess::may_be_obeyed() {
+    if (!judged_ || (!*judged_ && judged_->failure().kind == ErrorKind::unreachable))
+        judged_ = check_debugger(start_.debugger_uri);
+    return *judged_;
+}
+
 void DebuggerProcess::let_go(const LaunchWishes &wishes) {
-    if (auto ours = check_debugger(start_.debugger_uri); !ours)
+    if (auto ours = may_be_obeyed(); !ours)
         return refuse(ours.failure().text);
     released_ = true;
     held_ = HeldJob(wishes.stops);
@@ -133,7 +139,7 @@ void DebuggerProcess::let_go(const LaunchWishes &wishes) {
 // A launcher that waits for its allocation hears of it hours later.
 void DebuggerProcess::refuse(const std::string &why) {
     refused_ = true;
-    say(start_.launcher.get(), refused_line(why));
+    refuse_job(why);
     patience_ = start_.loop.after(launcher_patience, [this, why] {
         fmt::print(stderr, "pmixhost: {}\n", one_line(why));
         end_launcher();
@@ -326,7 +332,7 @@ void DebuggerProcess::end_for_debugger() {
         return;
     end_launcher();
     if (!released_)
-        say(start_.launcher.get(), refused_line("the debugger that has started this job is gone"));
+        refuse_job("the debugger that has started this job is gone");
 }
 
 // --- what the debugger asks for
@@ -501,16 +507,13 @@ bool DebuggerProcess::end_launcher() {
     return signal_launcher(SIGTERM);
 }
 
-// The tasks of a launcher that is killed at once go on, or stand until their job is out of time. So it gets a while to
-// end them.
-bool DebuggerProcess::kill_launcher() {
-    if (!end_launcher())
-        return false;
-    if (!released_) // it does not hear of signals yet
-        say(start_.launcher.get(), refused_line("the debugger that has started this job has ended it"));
+void DebuggerProcess::refuse_job(const std::string &why) {
+    say(start_.launcher.get(), refused_line(why));
+}
+
+void DebuggerProcess::kill_launcher_later() {
     if (!kill_)
         kill_ = start_.loop.after(launcher_patience, [this] { signal_launcher(SIGKILL); });
-    return true;
 }
 
 void DebuggerProcess::note_end(const Heard &event) {

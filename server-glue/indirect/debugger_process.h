@@ -15,12 +15,13 @@
 #include "server-glue/indirect/held_job.h"
 #include "server-glue/indirect/input_relay.h"
 #include "server-glue/indirect/keeper.h"
+#include "server-glue/indirect/launcher_control.h"
 
 #include <map>
 
 namespace pmixhost::indirect {
 
-class DebuggerProcess {
+class DebuggerProcess final : private LauncherPort {
   public:
     struct Start {
         EventLoop &loop;
@@ -41,6 +42,12 @@ class DebuggerProcess {
     Result<void> open();
 
   private:
+    // LauncherPort
+    Result<void> may_be_obeyed() override;
+    bool signal_launcher(int signal) override;
+    void refuse_job(const std::string &why) override;
+    void kill_launcher_later() override;
+
     void on_released(Result<LaunchWishes> wishes);
     void begin_service(); // once the debugger is there; where it serves
     void let_go(const LaunchWishes &wishes);
@@ -59,9 +66,7 @@ class DebuggerProcess {
     void on_tool_message(std::uint8_t type, const Bytes &payload);
     void on_tool_gone();
     void not_reached(std::string_view why);
-    bool signal_launcher(int signal); // true: it was there
-    bool end_launcher();              // likewise
-    bool kill_launcher();             // likewise; by force where it has not ended in time
+    bool end_launcher(); // true: it was there
     void read_launcher();
     void launcher_says(std::string_view line);
     void launcher_over();
@@ -91,6 +96,8 @@ class DebuggerProcess {
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
     HeldJob held_;
+    LauncherControl control_{*this};
+    std::optional<Result<void>> judged_; // whose the debugger is
     // goes_on_: without the debugger, which is gone; may_go_on_: without this process, as the keeper knows.
     bool released_ = false, refused_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
          told_start_ = false, told_launch_ = false, over_ = false, killed_ = false, may_go_on_ = false;

@@ -78,12 +78,19 @@ class Planner {
         }
         if (plan_.stops.text().size() > DebugStops::max_text)
             return refuse_spawn(PMIX_ERR_OUT_OF_RESOURCE, "the list of ranks to stop for a debugger is too long");
-        for (auto &app : plan_.apps) {
+        for (std::size_t i = 0; i < plan_.apps.size(); ++i) {
+            TaskApp &app = plan_.apps[i];
             for (auto [first, last] : plan_.stops.at(StopPlace::exec).ranges()) {
                 Rank low = std::max(first, app.first), high = std::min(last, app.first + app.count - 1);
                 if (low <= high)
                     app.stop_on_exec.emplace_back(low, high);
             }
+            // It is told apart from a program by nobody: it would be what stands, and the program would run.
+            if (!app.stop_on_exec.empty() && !wishes_of_app_[i].exec_agent.empty())
+                return refuse_spawn(PMIX_ERR_NOT_SUPPORTED,
+                                    "{} cannot be stopped at its first instruction (PMIX_DEBUG_STOP_ON_EXEC): it is "
+                                    "started by an agent (PMIX_EXEC_AGENT), {}; next: PMIX_DEBUG_STOP_IN_INIT",
+                                    argv_of_app_[i].front(), wishes_of_app_[i].exec_agent);
         }
         return {};
     }

@@ -1,6 +1,7 @@
 // What `pmixhost debug` makes of gdb's words, of its own lines, and of what is typed.
 #include "tools/debug/debug_talk.h"
 #include "tools/debug/debug_lines.h"
+#include "tools/debug/debug_target.h"
 #include "tools/debug/debugged_launch.h"
 #include "tools/debug/gdb_dialogue.h"
 #include "tools/debug/gdb_places.h"
@@ -400,21 +401,80 @@ void our_words_are_few(void **) {
     assert_false(std::get<PromptFocus>(parse_prompt("all")).ranks.has_value());
     assert_false(std::get<PromptFocus>(parse_prompt("focus all")).ranks.has_value());
     assert_true(is<PromptRefused>("focus") && is<PromptRefused>("focus a"));
-    for (const char *line : {"commands 1", "shell rm", "!ls", "python", "attach 1", "target remote x", "define f",
-                             "comm 1", "shel ls", "py", "docu f", "run", "r", "start", "run 1 2",
-                             // gdb takes the beginning of a word, and ends it where it is none any more
-                             "att 1", "at 1", "attach/1", "targ remote x", "ed", "edi f", "she ls", "compi code x",
-                             "mak", "lay src", "new-u", "interp mi x", "add-i", "if(x)", "whil 1", "run/x",
-                             // the shell's
-                             "| bt | grep x", "|bt|cat", "pipe bt | cat", "pip bt | cat", "pipe -d @ bt @ cat"})
+    for (const char *line :
+         {"commands 1", "shell rm", "!ls", "python", "attach 1", "target remote x", "define f", "comm 1", "shel ls",
+          "py", "docu f", "run", "r", "start", "run 1 2",
+          // gdb takes the beginning of a word, and ends it where it is none any more
+          "att 1", "at 1", "attach/1", "targ remote x", "ed", "edi f", "she ls", "compi code x", "mak", "lay src",
+          "new-u", "interp mi x", "add-i", "if(x)", "whil 1", "run/x",
+          // the shell's
+          "| bt | grep x", "|bt|cat", "pipe bt | cat", "pip bt | cat", "pipe -d @ bt @ cat",
+          // by another command
+          "with print pretty on -- run", "with language c -- with print pretty on -- quit", "w lang c --r",
+          "thread apply all run", "thread apply 1 2-3 -q -s start", "t ap all -ascending quit", "taas -q run",
+          "tfaas r", "faas run", "frame apply all run", "frame apply level 0 1 run",
+          "thread apply all with print pretty on -- starti", "thread apply all shell ls"})
         assert_true(is<PromptRefused>(line));
-    for (const char *line : {"python print(1)", "py print(1)", "return", "quiet", "ranks_of(3)", "interruptible",
-                             "x/4i $pc", "help break", "p 1|2", "next", "detach", "info target", "do", "disable", "te"})
+    for (const char *line : {"python print(1)",
+                             "py print(1)",
+                             "return",
+                             "quiet",
+                             "ranks_of(3)",
+                             "interruptible",
+                             "x/4i $pc",
+                             "help break",
+                             "p 1|2",
+                             "next",
+                             "detach",
+                             "info target",
+                             "do",
+                             "disable",
+                             "te",
+                             "with print pretty on -- print run",
+                             "with print pretty on",
+                             "thread apply all bt",
+                             "thread apply all print start",
+                             "thread 1",
+                             "thread name run",
+                             "frame 1",
+                             "frame function run",
+                             "taas print r",
+                             "thread apply",
+                             "with"})
         assert_true(is<PromptSay>(line));
     assert_true(std::get<PromptSay>(parse_prompt("  continue &  ")).background);
     assert_string_equal(std::get<PromptSay>(parse_prompt(" bt 3\t")).text.c_str(), "bt 3");
     assert_true(is<PromptRefused>(std::string(longest_debug_command + 1, 'x').c_str()));
     assert_true(own_words("fo") == std::vector<std::string>{"focus"});
+}
+
+// What stands behind srun's program is the program's.
+void what_is_launched_is_not_read_behind_its_program(void **) {
+    auto is_refused = [](std::vector<std::string> words) {
+        words.insert(words.begin(), "/usr/bin/srun");
+        return !may_be_launched(words).ok();
+    };
+    for (const auto &words : std::vector<std::vector<std::string>>{{"-n1", "app", "--pty"},
+                                                                   {"-n", "1", "app", "--pty=x"},
+                                                                   {"-On", "1", "-K1", "-vv", "app", "--pty"},
+                                                                   {"--ntasks", "1", "--exclusive", "app", "--pty"},
+                                                                   {"--mpi=pmixhost", "--label", "app", "--pty"},
+                                                                   {"-n1", "--", "app", "--pty"},
+                                                                   {"-I", "app", "--pty"},
+                                                                   {"app"},
+                                                                   {"-n"},
+                                                                   {}})
+        assert_false(is_refused(words));
+    for (const auto &words : std::vector<std::vector<std::string>>{{"--pty", "app"},
+                                                                   {"-n1", "--pty", "app"},
+                                                                   {"-n", "1", "--overlap", "--pty=0", "app"},
+                                                                   {"--of-a-plugin", "--pty", "app"},
+                                                                   {"--of-a-plugin", "x", "--pty", "app"},
+                                                                   {"-y", "x", "--pty", "app"},
+                                                                   // srun reads on for that
+                                                                   {"-n1", "app", ":", "-n1", "app"}})
+        assert_true(is_refused(words));
+    assert_false(may_be_launched({"sh", "-c", "srun app"}).ok());
 }
 
 // Who thinks before the next line is there, still.
@@ -724,6 +784,7 @@ int main() {
         cmocka_unit_test(other_words_of_a_host_are_left_out),
         cmocka_unit_test(commands_come_through),
         cmocka_unit_test(our_words_are_few),
+        cmocka_unit_test(what_is_launched_is_not_read_behind_its_program),
         cmocka_unit_test(a_line_may_be_long_in_coming),
         cmocka_unit_test(an_interrupt_is_not_lost_between_waits),
         cmocka_unit_test(what_is_the_same_is_said_once),

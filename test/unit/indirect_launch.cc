@@ -8,6 +8,7 @@
 #include "server-glue/indirect/input_relay.h"
 #include "server-glue/indirect/keeper.h"
 #include "server-glue/indirect/launch_wishes.h"
+#include "server-glue/indirect/launcher_control.h"
 #include "server-glue/library/info_list.h"
 
 #include "test/unit/check.h"
@@ -527,6 +528,58 @@ void another_users_is_not_obeyed(void **) {
     assert_non_null(strstr(checked.failure().text.c_str(), "uid 65534"));
 }
 
+struct FakeLauncher final : LauncherPort {
+    Result<void> may_be_obeyed() override {
+        ++asked;
+        return allowed;
+    }
+    bool signal_launcher(int signal) override {
+        if (is_there)
+            done += fmt::format("{} ", signal);
+        return is_there;
+    }
+    void refuse_job(const std::string &) override { done += "refused "; }
+    void kill_launcher_later() override { done += "later "; }
+
+    Result<void> allowed;
+    bool is_there = true;
+    int asked = 0;
+    std::string done;
+};
+
+// It has taken the address of a debugger that has ended, and asks for what ends the launcher, or does anything to it.
+void a_strangers_control_of_the_launcher_does_nothing(void **) {
+    for (bool held : {true, false}) {
+        for (int signal : {SIGKILL, SIGTERM, SIGINT, SIGUSR1, SIGCONT}) {
+            FakeLauncher launcher;
+            launcher.allowed = error(ErrorKind::denied, "there is a process of uid 65534");
+            assert_int_equal(LauncherControl(launcher).signal(signal, held), PMIX_ERR_NO_PERMISSIONS);
+            assert_string_equal(launcher.done.c_str(), "");
+            assert_int_equal(launcher.asked, 1);
+        }
+    }
+}
+
+// It hears of no signal while it is held: what would end it has to be said to it.
+void a_launcher_that_is_held_is_ended_in_words(void **) {
+    auto does = [](int signal, bool held) {
+        FakeLauncher launcher;
+        assert_int_equal(LauncherControl(launcher).signal(signal, held), PMIX_SUCCESS);
+        return launcher.done;
+    };
+    for (int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
+        assert_string_equal(does(signal, true).c_str(), fmt::format("{} refused ", signal).c_str());
+        assert_string_equal(does(signal, false).c_str(), fmt::format("{} ", signal).c_str());
+    }
+    assert_string_equal(does(SIGKILL, true).c_str(), fmt::format("{} refused later ", SIGTERM).c_str());
+    assert_string_equal(does(SIGKILL, false).c_str(), fmt::format("{} later ", SIGTERM).c_str());
+    assert_string_equal(does(SIGUSR1, true).c_str(), fmt::format("{} ", SIGUSR1).c_str());
+    FakeLauncher gone;
+    gone.is_there = false;
+    assert_int_equal(LauncherControl(gone).signal(SIGKILL, true), PMIX_ERR_NOT_FOUND);
+    assert_string_equal(gone.done.c_str(), "");
+}
+
 // The variables and descriptors that the program gets, and what is left of them here.
 void the_program_gets_what_is_the_debuggers(void **) {
     char directory[] = "/tmp/pmixhost-unit-indirect.XXXXXX";
@@ -620,6 +673,8 @@ int main() {
         cmocka_unit_test(the_debugger_is_the_users_own),
         cmocka_unit_test(what_is_killed_leaves_nothing),
         cmocka_unit_test(another_users_is_not_obeyed),
+        cmocka_unit_test(a_strangers_control_of_the_launcher_does_nothing),
+        cmocka_unit_test(a_launcher_that_is_held_is_ended_in_words),
         cmocka_unit_test(the_program_gets_what_is_the_debuggers),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

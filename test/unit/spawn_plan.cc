@@ -367,6 +367,18 @@ void stops_for_debuggers_are_in_the_plan(void **) {
     assert_true(decoded && *decoded == std::get<SpawnPlan>(result).apps);
     using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
     assert_true((*decoded)[0].stop_on_exec == Ranges({{1, 2}}) && (*decoded)[1].stop_on_exec == Ranges({{3, 3}}));
+    // An agent's first instruction would be taken for the program's.
+    auto agent = text(PMIX_EXEC_AGENT, "/opt/agent");
+    const char *cannot = PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED);
+    check(stops(ask(2, {agent, flag(PMIX_DEBUG_STOP_ON_EXEC)})), cannot);
+    check(stops(ask(2, {agent, number(PMIX_DEBUG_STOP_ON_EXEC, 1)})), cannot);
+    check(stops(ask(2, {agent, flag(PMIX_DEBUG_STOP_IN_INIT)})), "init=0-1");
+    auto of_one = ask(1, {number(PMIX_DEBUG_STOP_ON_EXEC, 0)});
+    of_one.apps.push_back(of_one.apps[0]);
+    of_one.apps[1].directives = {agent};
+    check(stops(of_one), "exec=0");
+    of_one.directives[0].number = 1;
+    check(stops(of_one), cannot);
     assert_true(parse_start_report("+=").stops && parse_start_report("+").running);
 }
 

@@ -56,17 +56,49 @@ static const StarterCommand *starter_of(const std::vector<std::string> &command)
     return starter == starters.end() ? nullptr : &*starter;
 }
 
+// Does an option of these letters, in one word, take the next word for its value?
+static bool takes_next_word(std::string_view letters, std::string_view alone) {
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+        auto place = letters[i] == ':' ? alone.npos : alone.find(letters[i]);
+        if (place == alone.npos)
+            return i + 1 == letters.size(); // else the rest of the word is the value
+        if (alone.substr(place + 1, 2) == "::")
+            return false;
+    }
+    return false;
+}
+
+// Where the program is, as the starter itself finds it (getopt_long(3)). An option that is not known may have a value:
+// rather is a word too many taken for the starter's.
+static std::size_t place_of_program(const std::vector<std::string> &command, const StarterCommand &starter) {
+    const auto &alone = starter.names_alone;
+    std::size_t at = 1;
+    for (; at < command.size(); ++at) {
+        std::string_view word = command[at];
+        if (word == "--" || word.size() < 2 || word[0] != '-')
+            break;
+        if (!word.starts_with("--"))
+            at += takes_next_word(word.substr(1), starter.letters_alone);
+        else if (word.find('=') == word.npos)
+            at += std::find(alone.begin(), alone.end(), word.substr(2)) == alone.end();
+    }
+    return std::min(at, command.size());
+}
+
 Result<void> may_be_launched(const std::vector<std::string> &command) {
     // What starts several would have all of them stop, and one debugged.
     const StarterCommand *starter = starter_of(command);
     if (!starter)
         return error(ErrorKind::invalid, "{0} is not {1}; next: {1} ...", printable(command[0], 100),
                      starter_commands().front().name);
-    for (const auto &[refused, why] : starter->refused) {
-        for (std::string_view word : command) {
-            if (word == refused || (refused.starts_with("--") && word.starts_with(refused + "=")))
-                return error(ErrorKind::invalid, "{}", why);
-        }
+    const auto program = command.begin() + static_cast<std::ptrdiff_t>(place_of_program(command, *starter));
+    for (const auto &one : starter->refused) {
+        const bool option = one.first.starts_with("--");
+        auto is_it = [&](std::string_view word) {
+            return word == one.first || (option && word.starts_with(one.first + "="));
+        };
+        if (std::any_of(command.begin(), option ? program : command.end(), is_it))
+            return error(ErrorKind::invalid, "{}", one.second);
     }
     return {};
 }

@@ -87,6 +87,63 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
+// The first word of gdb's, which ends before anything else: "if(x)", "attach/1". Of what begins with none, up to a
+// blank.
+std::string_view gdb_word_of(std::string_view line) {
+    std::string_view word = line.substr(0, line.find_first_of(" \t"));
+    auto plain = std::find_if_not(word.begin(), word.end(),
+                                  [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
+    return plain == word.begin() ? word : word.substr(0, static_cast<std::size_t>(plain - word.begin()));
+}
+
+// Of `thread apply ID ... -FLAG ... COMMAND` and its like, the command: behind numbers, lists of them, and flags.
+std::string_view behind_what_it_is_for(std::string_view rest) {
+    constexpr std::string_view words[] = {"all", "level"};
+    for (rest = trimmed(rest); !rest.empty();) {
+        std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
+        bool is_for = std::isdigit(static_cast<unsigned char>(word[0])) ||
+                      std::string_view("-$*").find(word[0]) != std::string_view::npos ||
+                      std::find(std::begin(words), std::end(words), word) != std::end(words);
+        if (!is_for)
+            break;
+        rest = trimmed(rest.substr(word.size()));
+    }
+    return rest;
+}
+
+// The command that this one has gdb run: `with SETTING -- COMMAND`, `thread apply all COMMAND`. Empty: it is none of
+// these. It is shorter than `line`.
+std::string_view inner_command(std::string_view line) {
+    constexpr LongWord with[] = {{"with", 1}}, of_many[] = {{"thread", 1}, {"frame", 1}},
+                       for_all[] = {{"taas", 3}, {"tfaas", 2}, {"faas", 2}}, apply[] = {{"apply", 1}};
+    std::string_view word = gdb_word_of(line), rest = trimmed(line.substr(word.size()));
+    if (is_one_of(with, word)) {
+        auto mark = rest.find("--");
+        return mark == rest.npos ? std::string_view() : trimmed(rest.substr(mark + 2));
+    }
+    if (is_one_of(for_all, word))
+        return behind_what_it_is_for(rest);
+    std::string_view second = gdb_word_of(rest);
+    return is_one_of(of_many, word) && is_one_of(apply, second) ? behind_what_it_is_for(rest.substr(second.size()))
+                                                                : std::string_view();
+}
+
+// Why a command of gdb's is not for here.
+std::optional<std::string> reason_against(std::string_view line) {
+    std::string_view word = gdb_word_of(line), rest = trimmed(line.substr(word.size()));
+    if (ends_gdb(word))
+        return "quit, or quit kill";
+    if (starts_anew(word))
+        return "the job runs already: it is not started again; next: continue";
+    if (is_for_the_shell(word))
+        return "what comes from the hosts cannot go through a command of the shell; next: the command of gdb alone, or "
+               "a pipe behind pmixhost debug --execute";
+    if (needs_more_lines(word, rest))
+        return "'" + printable(word, 40) + "' is not for many ranks at once, or needs more than a line; " +
+               "next: write it into a file that all hosts see, and say: source FILE";
+    return std::nullopt;
+}
+
 PromptWord focus_of(std::string_view words) {
     if (words.empty())
         return PromptRefused{"focus needs ranks, such as: focus 0-3,7; or: focus all"};
@@ -143,23 +200,10 @@ PromptWord parse_prompt(std::string_view line) {
             return PromptQuit{true};
         return rest.empty() ? PromptWord(PromptQuit{}) : PromptRefused{"quit, or quit kill"};
     }
-    // gdb's words end before anything else: "if(x)", "attach/1".
-    if (auto plain =
-            std::find_if_not(word.begin(), word.end(),
-                             [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
-        plain != word.begin())
-        word = word.substr(0, static_cast<std::size_t>(plain - word.begin()));
-    if (ends_gdb(word))
-        return PromptRefused{"quit, or quit kill"};
-    if (starts_anew(word))
-        return PromptRefused{"the job runs already: it is not started again; next: continue"};
-    if (is_for_the_shell(word))
-        return PromptRefused{"what comes from the hosts cannot go through a command of the shell; next: the command "
-                             "of gdb alone, or a pipe behind pmixhost debug --execute"};
-    if (needs_more_lines(word, rest))
-        return PromptRefused{"'" + printable(word, 40) +
-                             "' is not for many ranks at once, or needs more than a line; " +
-                             "next: write it into a file that all hosts see, and say: source FILE"};
+    for (std::string_view command = line; !command.empty(); command = inner_command(command)) {
+        if (auto why = reason_against(command))
+            return PromptRefused{std::move(*why)};
+    }
     if (line.size() > longest_debug_command)
         return PromptRefused{"a command is at most 2000 bytes long"};
     bool background = line.back() == '&';

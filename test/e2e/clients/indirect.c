@@ -2,7 +2,8 @@
  * the launcher parsing its own command line.
  * usage: indirect [WORD ...] -- LAUNCHER ARGUMENT ...
  *        stop=exec|init|app|no [init]   for all processes
- *        rank=N           of these alone
+ *        rank=N           of this one alone
+ *        ranks=N,N,...    of these alone
  *        early            asks for something before it lets the launcher go
  *        pause            does so when the file "go" is there, and makes "held" before
  *        daemon=PATH      starts "PATH daemon" on each host, which lets the job go; else this does
@@ -15,6 +16,8 @@
  *        resume           lets go by PMIX_JOB_CTRL_RESUME
  *        pauses           pauses it by PMIX_JOB_CTRL_PAUSE; with stop=no nobody lets it go on
  *        kill             does not let go, but kills the launcher by PMIX_JOB_CTRL_KILL
+ *        ends=terminate|N ends the launcher while it holds it, by PMIX_JOB_CTRL_TERMINATE or the signal N, and waits
+ *                         for the loss of it
  *        die=held|waits|stops|runs|left|gone   kills itself there; waits: behind the release of the launcher, when the
  *                         file "go" is there; left: when the daemons have ended; gone: behind the release of the
  *                         processes
@@ -27,7 +30,8 @@
 #include "initiator.h"
 
 static struct {
-    const char *stop, *daemon, *push, *die, *cut;
+    const char *stop, *daemon, *push, *die, *cut, *ends;
+    char *ranks;
     int rank, only;
     bool resume, kill, early, pause, pauses, after, bad, leave, nohup, first;
 } ask = {.stop = "init", .rank = -1, .only = -1};
@@ -97,7 +101,7 @@ EVENT_HANDLER(on_bad, note_bad, PMIX_SUCCESS)
 
 static void note_lost(const struct event *event) {
     (void)event;
-    if (!heard.job[0] && !ask.cut) /* else the end of the job is still to come */
+    if (!heard.job[0] && !ask.cut && !ask.ends) /* else the end of the job is still to come */
         note_wrong("the launcher is gone");
     heard.lost++;
 }
@@ -112,22 +116,37 @@ static void *launch_directives(void) {
         const char *key = !strcmp(ask.stop, "exec")  ? PMIX_DEBUG_STOP_ON_EXEC
                           : !strcmp(ask.stop, "app") ? PMIX_DEBUG_STOP_IN_APP
                                                      : PMIX_DEBUG_STOP_IN_INIT;
+        static pmix_rank_t ranks[64];
+        pmix_data_array_t array = {.type = PMIX_PROC_RANK, .array = ranks};
         pmix_rank_t rank = (pmix_rank_t)ask.rank;
-        add(launch, key, ask.rank < 0 ? NULL : &rank, ask.rank < 0 ? PMIX_BOOL : PMIX_PROC_RANK);
+        for (char *at = ask.ranks ? strtok(ask.ranks, ",") : NULL; at && array.size < 64; at = strtok(NULL, ","))
+            ranks[array.size++] = (pmix_rank_t)atoi(at);
+        if (array.size)
+            add(launch, key, &array, PMIX_DATA_ARRAY);
+        else
+            add(launch, key, ask.rank < 0 ? NULL : &rank, ask.rank < 0 ? PMIX_BOOL : PMIX_PROC_RANK);
     }
     add(launch, PMIX_NOTIFY_JOB_EVENTS, NULL, PMIX_BOOL);
     return launch;
 }
 
-static void control(const pmix_proc_t *whom, const char *key) {
+/* With a signal, or none. */
+static void control_by(const pmix_proc_t *whom, const char *key, int signal) {
     pmix_info_t how, *results = NULL;
     size_t count = 0;
     bool yes = true;
-    PMIX_INFO_LOAD(&how, key, &yes, PMIX_BOOL);
+    if (signal)
+        PMIX_INFO_LOAD(&how, key, &signal, PMIX_INT);
+    else
+        PMIX_INFO_LOAD(&how, key, &yes, PMIX_BOOL);
     me.doing = "PMIx_Job_control";
     pmix_status_t rc = PMIx_Job_control(whom, 1, &how, 1, &results, &count);
     if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
         fail("%s: %s", key, status_name(rc));
+}
+
+static void control(const pmix_proc_t *whom, const char *key) {
+    control_by(whom, key, 0);
 }
 
 /* --- the job ---------------------------------------------------------------------------------------------------*/
@@ -168,15 +187,27 @@ static void dies(const char *where) {
         raise(SIGKILL);
 }
 
-static void is_cut(const char *where) {
-    if (!ask.cut || strcmp(ask.cut, where))
-        return;
-    close(open("held", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+static void end_without_launcher(void) {
     wait_for_count(&heard.lost, 1, "the loss of the launcher");
     say("launcher gone");
     must(PMIx_tool_finalize());
     say("ok 0");
     exit(0);
+}
+
+static void is_cut(const char *where) {
+    if (!ask.cut || strcmp(ask.cut, where))
+        return;
+    close(open("held", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    end_without_launcher();
+}
+
+static void end_held(const pmix_proc_t *launcher) {
+    if (!ask.ends)
+        return;
+    int signal = atoi(ask.ends);
+    control_by(launcher, signal ? PMIX_JOB_CTRL_SIGNAL : PMIX_JOB_CTRL_TERMINATE, signal);
+    end_without_launcher();
 }
 
 static char **read_words(char **word) {
@@ -193,10 +224,12 @@ static char **read_words(char **word) {
         ask.pauses |= !strcmp(*word, "pauses");
         if (!strncmp(*word, "rank=", 5))
             ask.rank = atoi(*word + 5);
+        if (!strncmp(*word, "ranks=", 6))
+            ask.ranks = *word + 6;
         if (!strncmp(*word, "only=", 5))
             ask.only = atoi(*word + 5);
-        const char *keys[] = {"stop=", "daemon=", "push=", "die=", "cut="},
-                   **values[] = {&ask.stop, &ask.daemon, &ask.push, &ask.die, &ask.cut};
+        const char *keys[] = {"stop=", "daemon=", "push=", "die=", "cut=", "ends="},
+                   **values[] = {&ask.stop, &ask.daemon, &ask.push, &ask.die, &ask.cut, &ask.ends};
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             if (!strncmp(*word, keys[i], strlen(keys[i])))
                 *values[i] = *word + strlen(keys[i]);
@@ -246,6 +279,7 @@ int main(int argc, char **argv) {
         close(open("held", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
         await_go();
     }
+    end_held(&launcher);
     release(&launcher);
     if (ask.die && !strcmp(ask.die, "waits"))
         await_go();
@@ -266,7 +300,7 @@ int main(int argc, char **argv) {
     dies(strcmp(ask.stop, "no") ? "stops" : "runs");
     is_cut("runs");
     if (!ask.first) /* else they may have ended */
-        print_table(heard.job, ask.rank < 0);
+        print_table(heard.job, ask.rank < 0 && !ask.ranks);
     if (ask.daemon)
         start_daemons();
     if (ask.after)

@@ -298,6 +298,10 @@ launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$s
 like "a script stands at its interpreter's" "$output" $'\[0-3\] \$1 = 3\n'
 is "its exit code is the command's" "$status" 7
 is "and it has run" "$(went_past)" "past.0 past.1 past.2 past.3"
+rm -rf "$test_dir"/past/*
+launches "${four[@]}" --export=NONE "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$sp'
+like "where srun passes on no variable, too" "$status $output" $'^7 .*\[0-3\] \$1 = 3\n'
+is "where srun passes on none: it has run behind that" "$(went_past)" "past.0 past.1 past.2 past.3"
 
 # In PMIx_Init, and where a program says: the first words of the debugger are answered from there.
 launches --stop init "${four[@]}" "$clients/hello" -- bt 'break exit' continue quit
@@ -400,6 +404,12 @@ launches srun --mpi=none -n1 sleep 13 -- ranks
 like "which is said as long as one may think that it comes" "$output" 'pmixhost: no job of pmixhost has begun yet: .*next: wait, or end this and say srun --mpi=pmixhost'
 launches srun --pty -n1 true -- ranks
 like "a terminal is the prompt's" "$status $output" '^2 pmixhost: error: --pty takes the terminal'
+launches --no-label srun -n1 "$mpi" echo --pty : -- 'print 6*7'
+like "and a job of several is one, wherever its : stands" "$status $output" '^2 pmixhost: error: a heterogeneous job'
+launches --no-label srun -n1 "$mpi" echo --pty -- 'thread apply all run' 'print 6*7'
+is "what its program is told is not srun's" "$status $(grep -c '^--pty$' <<<"$output")" "0 1"
+like "and the prompt is there" "$output" '\[0\] \$1 = 42'
+like "nor is it started anew behind another word" "$output" 'the job runs already: it is not started again'
 launches --attach 1 srun -n1 true -- ranks
 like "a job that runs, or one to start" "$status $output" '^2 pmixhost: error: --attach is for a job that runs'
 ok "nothing is left" no_litter 30

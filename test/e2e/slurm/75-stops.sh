@@ -51,6 +51,9 @@ is "nor does one of srun's own wait for ever" "$status $output" "0 "
 
 stopped_well "all stop at a place of their own" 'ready 4 of 4 at my-place' app all 4
 stopped_well "some of them" 'ready 2 of 5 at my-place' app ranks:0,4 5
+stopped_well "one of them ends before it comes to that place" 'ready 3 of 4 at my-place' app all 4 leaves=1
+stops app all 4 kill=1
+ok "one is killed while all stand at a place of their own: the job comes to its end" well
 stopped_well "all stop at two places" $'ready 4 of 4 at my-place\nready 4 of 4 at my-other-place' app all 4 again
 
 # --- at the first instruction
@@ -121,6 +124,9 @@ cc -o "$test_dir/rights" "$test_dir/rights.c"
 chmod 4755 "$test_dir/rights"
 stopped_well "a program with other rights than the user's" 'ready 2 of 2 at exec' exec all 2 -- "$test_dir/rights"
 is "and it has them" "$(cd "$CLIENT_DIR" && stat -c '%n %U' past.*)" $'past.0 root\npast.1 root'
+run salloc -Q -N1 -n2 srun "$mpi" -n1 "$clients/spawn" status=ERROR pmix.exec.agnt=/usr/bin/env pmix.dbg.exec=yes -- /bin/true
+like "one that an agent starts is refused" "$status $output" '^0 .*refused PMIX_ERR_NOT_SUPPORTED '
+like "one that an agent starts: the user reads why" "$output" 'started by an agent \(PMIX_EXEC_AGENT\), /usr/bin/env; next: '
 refused "a program that is not there" PMIX_ERR_JOB_EXE_NOT_FOUND 'no program /nothing|cannot execute /nothing' \
     exec all 2 -- /nothing
 
@@ -191,6 +197,33 @@ no_stops() { # VALUE LINE
     ok "PMIXHOST_DEBUG_STOP=$1 is refused" test "$status" -ne 0
     like "PMIXHOST_DEBUG_STOP=$1: the user reads why" "$output" "$2"
 }
+# srun passes on none of its variables, at its user's word; what was meant for the step holds all the same.
+cat >"$test_dir/bare.sh" <<SH
+#!/bin/sh
+env | grep PMIXHOST_
+touch "$CLIENT_DIR/past.\$PMIX_RANK"
+SH
+chmod 755 "$test_dir/bare.sh"
+for names in NONE HOME; do
+    PMIXHOST_IO_CAPTURE=on stands exec --export=$names "$test_dir/bare.sh"
+    ok "so do those of srun --export=$names" until_true 30 eval '[[ $(states_of bare.sh) == " 4 T " ]]'
+    is "none of them has begun (--export=$names)" "$(ls "$CLIENT_DIR")" ""
+    on_first "$pmixhost" resume "$job" >/dev/null
+    wait "$own"
+    is "and end (--export=$names)" "$?" 0
+    is "all of them (--export=$names)" "$(cd "$CLIENT_DIR" && echo *)" "past.0 past.1 past.2 past.3"
+    is "without a variable of it (--export=$names)" "$(grep -c '^PMIXHOST_' "$test_dir/own")" 0
+done
+SLURM_EXPORT_ENV=NONE stands init "$clients/hello"
+ok "within sbatch --export=NONE the user reads that they stand" until_true 30 grep -q 'processes stand in PMIx_Init' "$test_dir/own"
+end_jobs
+wait "$own"
+# A setting that has nothing to do with debuggers; a wrong value shows that it is read.
+run env PMIXHOST_IO_CAPTURE=never srun --export=NONE "$mpi" -n2 /bin/true
+ok "any other setting holds, too" test "$status" -ne 0
+like "any other setting: the user reads of it" "$output" 'PMIXHOST_IO_CAPTURE.*allowed: on, off'
+run env PMIXHOST_IO_CAPTURE=never srun --export=PMIXHOST_IO_CAPTURE=on "$mpi" -n2 /bin/true
+is "what --export says goes before" "$status $output" "0 "
 no_stops never 'allowed: exec, init or app'
 no_stops exec=9 'there is no rank 9 to stop; the job has 2 processes'
 

@@ -99,11 +99,26 @@ like "a program that is not there: its end is told" "$output" $'\nend 2'
 
 debugs rank=1 -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "one rank stops" well
+debugs stop=app ranks=0,2 -- srun "$mpi" -N2 -n4 "$clients/stops" child app -1
+ok "an array of ranks stops where the program itself waits" well
+is "where the program waits: it is told" "$(grep '^stops' <<<"$output")" "stops at my-place"
+is "where the program waits: all go on" "$(cd "$CLIENT_DIR" && echo past.*)" "past.0 past.1 past.2 past.3"
 
 # Its tasks would stand, as nobody lets them go, until the time of the job is over.
 debugs stop=exec kill -- srun "$mpi" -N2 -n2 "$clients/hello"
 like "the launcher is killed: the job has ended" "$(story)" 'stops at exec runs .*end -?[0-9]+.* launcher gone$'
 is_clean "killed"
+# By then srun has its allocation and a step, and listens to no signal any more.
+waits_for_release() { until_true 30 eval 'as_user root squeue -h -s -o %i | grep -q "\.0\$"'; }
+for how in terminate 15 2; do
+    rm -f "$test_dir/said"
+    held waits_for_release
+    debugs pause ends=$how -- sh -c "exec srun $mpi -N2 -n2 $clients/hello 2>said"
+    wait
+    ok "the launcher is told to end while it is held, by $how" well
+    like "by $how: it says so" "$(<"$test_dir/said")" 'the debugger that has started this job has ended it'
+    is_clean "told to end while it is held, by $how"
+done
 
 debugs daemon="$clients/debugger" -- srun "$mpi" -N2 --ntasks-per-node=2 "$clients/hello"
 ok "daemons beside the job, which let it go" well
