@@ -133,6 +133,20 @@ wait "$attached"
 is "pmixhost attach ends with the job" "$?" 0
 unlike "nobody else got it" "$(cat "$test_dir/out")" '0 got hello'
 
+# A rank that ends with its input open takes nothing more, while another one of its host goes on.
+start -N1 -n2 sh -c "echo \$\$ >$test_dir/open.\$SLURM_PROCID; $(waits_for "go_open.\$SLURM_PROCID")"
+until_true 20 eval '[[ -s $test_dir/open.1 ]]'
+touch "$test_dir/go_open.1"
+ok "a rank ends with its input open" until_true 20 eval '! on_host "$host" kill -0 "$(<"$test_dir/open.1")" 2>/dev/null'
+at_host "$pmixhost" attach -i 1 "$job" >"$test_dir/attached" 2>&1 <<<"typed too late" 9>&- &
+attached=$!
+ok "what is typed for it goes nowhere, and attach says so" until_true 20 said attached \
+    '^pmixhost: input goes nowhere: their standard input is closed$'
+touch "$test_dir/go_open.0"
+end
+wait "$attached"
+is "and ends with the job" "$?" 0
+
 # attach OPTION ...: on a terminal, in the background; descriptor 8 types, "screen" has what is shown.
 attach() {
     : >"$test_dir/screen"
@@ -184,6 +198,36 @@ until_true 20 said screen mark
 on_host "$host" pkill -KILL -n -u pmixuser1 -x pmixhostd
 detached "it ends when the job's daemon does"
 end
+
+# Half a MiB for a job that does not read, and then a word for the command.
+start -N1 -n1 sh -c "$(waits_for go_deaf)"
+types_in_vain='
+import os, pty, select, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.dup2(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644), 2)
+    os.execv(sys.argv[2], sys.argv[2:])
+os.set_blocking(terminal, False)
+left = b"a line that nobody reads\n" * 20000 + b"~.\n"
+while True:
+    readable, writable, _ = select.select([terminal], [terminal] if left else [], [])
+    try:
+        if writable:
+            left = left[os.write(terminal, left[:1000]):]
+        if readable:
+            os.read(terminal, 65536)
+    except BlockingIOError:
+        pass
+    except OSError: # it has ended
+        break
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(left))'
+is "where the job does not read, ~. detaches" \
+    "$(at_host python3 -c "$types_in_vain" "$test_dir/in_vain" "$pmixhost" attach "$job")" "0 0"
+like "what it does not take is told" "$(<"$test_dir/in_vain")" 'what is typed now does not come to the job, which does not read it'
+like "also at the end" "$(<"$test_dir/in_vain")" 'not all that was typed has come to the job'
+touch "$test_dir/go_deaf"
+end
+is "and that job ends as ever" "$?" 0
 
 # A job that has not begun.
 until_true 30 none_clears_up
