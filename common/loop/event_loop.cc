@@ -23,8 +23,9 @@ namespace pmixhost {
 
 using OnException = std::function<void(const std::string &)>;
 
-// Runs a callback at the loop's boundary: nothing it throws goes any further.
-static void guarded(const OnException &on_exception, const std::function<void()> &work) {
+// Runs a callback at the loop's boundary: nothing it throws goes any further. Where that cannot be told either, as
+// there is no memory, the process ends.
+static void guarded(const OnException &on_exception, const std::function<void()> &work) noexcept {
     try {
         work();
     } catch (const std::exception &e) {
@@ -180,18 +181,19 @@ EventLoop::Handle &EventLoop::Handle::operator=(Handle &&other) noexcept {
 EventLoop::Handle::~Handle() {
     reset();
 }
+// What the callback owns goes last: this handle may be part of it.
 void EventLoop::Handle::reset() {
-    if (impl_ && impl_->ev) {
-        impl_->tell_of_closed();
-        if (impl_->loop->elsewhere) {
-            event_del_noblock(impl_->ev); // the thread of run() may be about to call it back, and wait for the turn
-            impl_->loop->dropped_elsewhere.push_back(impl_);
-            auto unused = std::exchange(impl_->callback, nullptr);
-        } else {
-            event_del(impl_->ev);
-        }
+    auto dropped = std::exchange(impl_, nullptr);
+    if (!dropped || !dropped->ev)
+        return;
+    dropped->tell_of_closed();
+    if (!dropped->loop->elsewhere) {
+        event_del(dropped->ev);
+        return;
     }
-    impl_.reset();
+    event_del_noblock(dropped->ev); // the thread of run() may be about to call it back, and wait for the turn
+    auto callback = std::exchange(dropped->callback, nullptr);
+    dropped->loop->dropped_elsewhere.push_back(std::move(dropped));
 }
 
 EventLoop::EventLoop(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -228,7 +230,7 @@ void EventLoop::run_or_post(Callback callback) {
     State &state = *state_;
     if (state.has_turn.load(std::memory_order_relaxed) != std::this_thread::get_id()) {
         State::Turn turn(state, std::unique_lock(state.turn, std::try_to_lock));
-        if (turn && state.runs && !state.is_anything_posted()) {
+        if (turn && state.runs && !state.stopped && !state.is_anything_posted()) {
             state.elsewhere = true;
             guarded(state.on_exception, callback);
             callback = nullptr;

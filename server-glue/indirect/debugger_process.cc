@@ -118,11 +118,13 @@ void DebuggerProcess::begin_service() {
         let_go({});
 }
 
-// The kernel is asked once, and again only as long as there is no connection.
+// The kernel is asked until it says so: that there is no connection yet, or nothing to ask with, passes.
 Result<void> DebuggerProcess::may_be_obeyed() {
-    if (!judged_ || (!*judged_ && judged_->failure().kind == ErrorKind::unreachable))
-        judged_ = check_debugger(start_.debugger_uri);
-    return *judged_;
+    if (is_ours_)
+        return {};
+    auto ours = check_debugger(start_.debugger_uri);
+    is_ours_ = ours.ok();
+    return ours;
 }
 
 void DebuggerProcess::let_go(const LaunchWishes &wishes) {

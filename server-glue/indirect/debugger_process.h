@@ -97,7 +97,7 @@ class DebuggerProcess final : private LauncherPort {
     std::uint64_t next_call_ = 1;
     HeldJob held_;
     LauncherControl control_{*this};
-    std::optional<Result<void>> judged_; // whose the debugger is
+    bool is_ours_ = false; // the debugger, as the kernel has said
     // goes_on_: without the debugger, which is gone; may_go_on_: without this process, as the keeper knows.
     bool released_ = false, refused_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
          told_start_ = false, told_launch_ = false, over_ = false, killed_ = false, may_go_on_ = false;

@@ -410,8 +410,13 @@ void PmixLibrary::register_clients(const std::string &nspace, uid_t uid, const s
         Registration &all = *shared;
         all.self = std::move(shared);
         for (auto &each : all.clients) {
-            if (each.client.needs_environment)
-                each.environment = environment_of(nspace, each.client.rank);
+            try {
+                if (each.client.needs_environment)
+                    each.environment = environment_of(nspace, each.client.rank);
+            } catch (const std::exception &e) {
+                each.environment =
+                    error(ErrorKind::system, "rank {} gets no environment: {}", each.client.rank, e.what());
+            }
         }
         for (auto &each : all.clients) {
             pmix_proc_t proc = proc_of(nspace, each.client.rank);

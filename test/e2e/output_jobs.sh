@@ -95,19 +95,19 @@ running() {
     nspace=slurm.$job.0
 }
 make_file() { : >"$dir/$1"; }
-# beside: a job that no tool follows, which ends together with the one that was started last. How long its srun takes
-# ($plain_end, in ms) is what a job takes on a machine that is just as busy.
+# beside HOSTS TASKS: a job that no tool follows, which ends together with the one that was started last. How long its
+# srun takes ($plain_end, in ms) is what a job takes on a machine that is just as busy.
 beside_pid=
 beside() {
-    local followed=$dir dir=$dir-beside
+    local hosts=$1 tasks=$2 followed=$dir dir=$dir-beside
     mkdir -m 1777 "$dir"
     (
         cd "$dir" && timeout -k 5 100 "${on_cluster[@]}" --user pmixuser1 -- \
-            srun "$mpi" -J "${dir##*/}" -N2 -n2 "$task" there await=end
+            srun "$mpi" -J "${dir##*/}" -N"$hosts" -n"$tasks" "$task" there await=end
         echo "${EPOCHREALTIME/[.,]/}" >"$dir/over"
     ) >"$dir/out" 2>&1 </dev/null 9>&- &
     beside_pid=$!
-    ok "${followed##*/}: so does one beside it without a tool" until_true 40 all_there 2
+    ok "${followed##*/}: so does one beside it without a tool" until_true 40 all_there "$tasks"
 }
 end() { # sets $code, and $end_ms, how long srun took
     local begin=${EPOCHREALTIME/[.,]/}
@@ -168,7 +168,7 @@ stopped_and_killed() {
     local before most limit=$1
     start halted -N2 -n2 "$task" there await=go much=15000000 wrote await=end </dev/null
     running 2
-    beside
+    beside 2 2
     follow tool "$h1" pull pulled all out bytes 2000000 hold "$dir/never"
     ok "a tool reads" has_said tool 'pull: PMIX_SUCCESS'
     before=$(largest_daemon "$h1" "$h2")

@@ -299,6 +299,11 @@ void what_is_dropped_elsewhere_is_not_called_back(void **) {
                 assert_true(gone.expired()); // what the callbacks owned has gone with them
                 char byte = 0;
                 assert_int_equal(::read(ends[0], &byte, 1), 1);
+                auto owned = std::make_shared<EventLoop::Handle>(); // by its own callback alone
+                EventLoop::Handle &own = *owned;
+                own = loop->after(1h, [owned] {});
+                owned.reset();
+                own.reset();
             });
         }
         loop->stop();

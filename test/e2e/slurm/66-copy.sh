@@ -55,7 +55,7 @@ ok "a late one has what was written last, and all that comes" eval '
 
 start killed -N2 -n4 "$task" write="$data/early" there await=go write="$data/bytes" await=end </dev/null
 running 4
-beside
+beside 2 4
 follow tool "$h2" pull pulled all both bytes 1 hold "$dir/never"
 ok "a tool pulls" has_said tool got
 on_host "$h2" pkill -KILL -x io_tool
@@ -238,7 +238,7 @@ configure "${logged[@]}"
 
 start deaf -N2 -n2 "$task" there await=go much=15000000 wrote await=end </dev/null
 running 2
-beside
+beside 2 2
 follow tool "$h1" stop "$dir/on" pull pulled all out hold "$dir/leave"
 ok "a tool does not read" has_said tool held
 before=$(largest_daemon "$h1" "$h2")

@@ -123,7 +123,7 @@ is "after a drop nothing more comes" "$(size_of "$dir"/leaves/*)" "$early"
 start killed -N4 -n8 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go write="$data/bytes" wrote await=on \
     write="$data/bytes" await=end </dev/null
 running 8
-beside
+beside 4 8
 follow tool "$h2" pull pulled all both bytes $((early + 100000)) hold "$dir/never"
 ok "a tool pulls" has_said tool 'pull: PMIX_SUCCESS'
 make_file go
@@ -470,7 +470,7 @@ stopped_and_killed 16384
 # a tool that never reads again
 start deaf -N4 -n4 "$task" there await=go much=3000000 await=end </dev/null
 running 4
-beside
+beside 4 4
 follow tool "$h1" stop "$dir/on" pull pulled all out hold "$dir/leave"
 has_said tool held
 make_file go

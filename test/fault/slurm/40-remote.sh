@@ -88,7 +88,7 @@ ebbs() { # NAME; that the gate has closed them shows that it was one
     diag "$1: $(<"$test_dir/$1.said")"
     ok "$1: the gate has closed hundreds of them" test "${closed:-0}" -gt 300
 }
-flood "connections that say nothing come again and again" nothing mode=silent pace=3000
+flood "connections that say nothing come again and again" nothing mode=silent pace=1500
 came=0
 for _ in {1..10}; do ! tool_comes || came=$((came + 1)); done
 ok "of ten tools of the victim's at least eight come meanwhile" test "$came" -ge 8
