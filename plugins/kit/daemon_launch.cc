@@ -129,7 +129,9 @@ void become(const Prepared &prepared) {
 
 [[noreturn]] void run_daemon(const Prepared &prepared) {
     const DaemonLaunch &launch = prepared.launch;
-    setsid();
+    // Not a session of its own: Linux would schedule it as one beside all tasks together (autogroup, sched(7)), and
+    // each message between them would cost more.
+    setpgid(0, 0);
     reset_signals();
     ::close(prepared.born); // or the parent would wait for us if the middle process died
     char byte;

@@ -124,7 +124,7 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
 #endif
     assert_string_equal(environment.get("AT_IGNORED").c_str(), "0000000000000000");
     assert_string_equal(environment.get("AT_OOM").c_str(), "0");
-    assert_string_equal(environment.get("AT_SESSION").c_str(), "own");
+    assert_string_equal(environment.get("AT_GROUP").c_str(), "own");
     assert_string_equal(environment.get("AT_CWD").c_str(), "/");
     assert_string_equal(environment.get("AT_ENV").c_str(), "PATH,HOME,USER,LOGNAME,SLURM_CONF,");
     assert_true(has(environment.get("AT_ARGS"), "/slurm_stand_in,--start-fd,"));

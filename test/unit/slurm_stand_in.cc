@@ -49,7 +49,7 @@ static std::string describe(const StartDocument &document, int argc, char **argv
     say("AT_CAUGHT", status_line("SigCgt"));
     say("AT_CAPS", status_line("CapPrm"));
     say("AT_OOM", file("/proc/self/oom_score_adj"));
-    say("AT_SESSION", getsid(0) == getpid() ? "own" : "inherited");
+    say("AT_GROUP", getpgid(0) == getpid() ? "own" : "inherited");
     char cwd[4096];
     say("AT_CWD", getcwd(cwd, sizeof cwd) ? cwd : "?");
     std::string fds;
