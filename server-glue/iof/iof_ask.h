@@ -49,6 +49,8 @@ struct PullEndAsk {
     std::optional<bool> by_tool;
     std::optional<LibraryConnection> connection;
 };
+// A pull that was refused could not be made void (PullGate::keeps_refused), and that was not yet known.
+struct KeptPullAsk {};
 
 struct PushAsk {
     static constexpr std::size_t max_targets = 1'000'000;

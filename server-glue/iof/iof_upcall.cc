@@ -167,12 +167,15 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
 pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
                       pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
     pmix_status_t status = answer_pull(procs, count, directives, ndirs, channels, data);
-    if (status != PMIX_OPERATION_SUCCEEDED && library_keeps_refused_pulls() &&
-        !(library_is_of_headers() && pmixhost_void_refused_pull(data, count, channels)))
-        guarded([](Upcalls &upcalls) -> pmix_status_t { // it gets what others are given
-            upcalls.handlers.shared<PullGate>()->keeps_refused = true;
-            return PMIX_SUCCESS;
-        });
+    if (status == PMIX_OPERATION_SUCCEEDED || !library_keeps_refused_pulls() ||
+        ends_a_pull(count, directives, ndirs, channels) ||
+        (library_is_of_headers() && pmixhost_void_refused_pull(data, count, channels)))
+        return status;
+    guarded([](Upcalls &upcalls) -> pmix_status_t { // it gets what others are given, until the loop has heard of it
+        if (!upcalls.handlers.shared<PullGate>()->keeps_refused.exchange(true))
+            post(upcalls, KeptPullAsk{});
+        return PMIX_SUCCESS;
+    });
     return status;
 }
 

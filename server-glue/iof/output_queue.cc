@@ -2,30 +2,36 @@
 #include "server-glue/iof/output_queue.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace pmixhost {
 
-// Goes through the queue once: ends of streams stay, and what other hosts have sent. A quarter of the room is made, so
-// that not each newcomer has it gone through.
+// Ends of streams stay, and what other hosts have sent. A quarter of the room is made, so that not each newcomer has
+// the queue gone through. Where copies that are not dropped take that room, all that may be given up is; so the next
+// search, which begins with the oldest of these, goes through none of the same copies again.
 std::vector<wire::OutputPiece> OutputQueue::make_room(std::uint64_t needed) {
+    std::size_t next = drop_oldest_ ? 0 : entries_.size();
+    for (std::size_t found = 0; !drop_oldest_ && found < to_give_up_ && next > 0;)
+        found += entries_[--next].may_be_given_up() ? 1 : 0;
     std::map<Stream, std::uint64_t> gone;
-    std::deque<Entry> kept;
     std::vector<wire::OutputPiece> given_up;
-    for (auto &entry : entries_) {
+    std::size_t end = next; // of those that stay
+    for (; next < entries_.size(); ++next) {
+        Entry &entry = entries_[next];
         wire::OutputPiece &piece = entry.piece;
-        bool was_sent = piece.number != 0; // it may have been taken
-        bool may_go = entry.takes_room() && !was_sent && !piece.bytes.empty() && (drop_oldest_ || entry.nowhere_else);
-        if (may_go && own_ + needed > made_room()) {
+        const bool is_given_up = entry.may_be_given_up();
+        if ((is_given_up || (drop_oldest_ && entry.may_go())) && own_ + needed > made_room()) {
             own_ -= cost(piece);
             dropped_ += piece.bytes.size();
             gone[stream_of(piece)] += piece.dropped + piece.bytes.size();
+            to_give_up_ -= is_given_up ? 1 : 0;
             Bytes bytes = std::exchange(piece.bytes, {});
             if (entry.is_alone() && entry.had.use_count() <= 1)
                 given_up.push_back({piece.rank, piece.channel, 0, 0, std::move(bytes)});
+            entry.had.reset();
             if (!piece.end)
                 continue;
-            entry.had.reset();
             piece.dropped = 0;
             own_ += cost(piece);
         }
@@ -33,22 +39,26 @@ std::vector<wire::OutputPiece> OutputQueue::make_room(std::uint64_t needed) {
             piece.dropped += before->second;
             gone.erase(before);
         }
-        kept.push_back(std::move(entry));
+        if (end != next)
+            entries_[end] = std::move(entry);
+        ++end;
     }
-    entries_ = std::move(kept);
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(end), entries_.end());
     for (const auto &[stream, bytes] : gone)
         missing_[stream] += bytes;
     return given_up;
 }
 
+void OutputQueue::count_to_give_up() {
+    to_give_up_ = static_cast<std::size_t>(
+        std::count_if(entries_.begin(), entries_.end(), [](const Entry &entry) { return entry.may_be_given_up(); }));
+}
+
 std::vector<wire::OutputPiece> OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else,
                                                     std::shared_ptr<bool> had) {
     std::vector<wire::OutputPiece> given_up;
-    if (own_ + cost(piece) > limit_ && (drop_oldest_ || (nowhere_else && dropped_ >= look_again_))) {
+    if (own_ + cost(piece) > limit_ && (drop_oldest_ || (nowhere_else && to_give_up_ > 0)))
         given_up = make_room(cost(piece));
-        if (own_ + cost(piece) > made_room())
-            look_again_ = dropped_ + limit_ / 4;
-    }
     if (own_ + cost(piece) > limit_) {
         Bytes bytes = std::exchange(piece.bytes, {});
         missing_[stream_of(piece)] += bytes.size();
@@ -67,8 +77,10 @@ std::vector<wire::OutputPiece> OutputQueue::add_own(wire::OutputPiece piece, boo
             !last.piece.failed && !piece.failed && stream_of(last.piece) == stream_of(piece) &&
             last.piece.bytes.size() + piece.bytes.size() <= longest_piece) {
             own_ += piece.bytes.size();
+            to_give_up_ -= last.may_be_given_up() ? 1 : 0;
             last.piece.bytes += piece.bytes;
             last.piece.end = piece.end;
+            to_give_up_ += last.may_be_given_up() ? 1 : 0;
             return given_up;
         }
     }
@@ -78,6 +90,7 @@ std::vector<wire::OutputPiece> OutputQueue::add_own(wire::OutputPiece piece, boo
     }
     own_ += cost(piece);
     Entry entry{.from = no_host, .piece = std::move(piece), .nowhere_else = nowhere_else, .had = std::move(had)};
+    to_give_up_ += entry.may_be_given_up() ? 1 : 0;
     entries_.push_back(std::move(entry));
     return given_up;
 }
@@ -111,6 +124,7 @@ std::vector<wire::OutputPiece> OutputQueue::take_own() {
             out.push_back(std::move(entry.piece));
     }
     own_ = 0;
+    to_give_up_ = 0;
     return out;
 }
 
@@ -139,6 +153,7 @@ void OutputQueue::put_back(std::deque<Entry> entries) {
             own_ += cost(entries.back().piece);
         entries_.push_front(std::move(entries.back()));
     }
+    count_to_give_up();
 }
 
 OutputQueue::Taken OutputQueue::take(std::uint32_t most) {
@@ -151,6 +166,7 @@ OutputQueue::Taken OutputQueue::take(std::uint32_t most) {
         out.cost += of_this;
         if (entry.takes_room())
             own_ -= of_this;
+        to_give_up_ -= entry.may_be_given_up() ? 1 : 0;
         out.entries.push_back(std::move(entry));
         entries_.pop_front();
     }

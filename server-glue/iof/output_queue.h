@@ -1,7 +1,9 @@
 // Output that waits to be passed on, in the order in which it came. What processes of this host write may be dropped
 // when there is too much of it, because a slow tool must not stop a job; what came from another host is never dropped:
 // its window bounds it. What is nowhere else is not dropped either, but given up to whoever has the queue. The oldest
-// of it is, whatever the rule: so who gets it gets it in order, with what comes out when the queue is given up.
+// of it is, whatever the rule, and a newcomer only when none is left, also where copies take the room: so who gets it
+// gets it in order, with what comes out when the queue is given up; but for what has been sent and may have been taken,
+// which only comes then.
 //
 // Pure.
 #pragma once
@@ -30,6 +32,9 @@ class OutputQueue {
         // Does it take of the room for this host's output?
         bool takes_room() const { return from == no_host && !is_kept; }
         bool is_alone() const { return nowhere_else && !(had && *had); }
+        // Not what has been sent, which may have been taken.
+        bool may_go() const { return takes_room() && piece.number == 0 && !piece.bytes.empty(); }
+        bool may_be_given_up() const { return may_go() && nowhere_else; }
     };
     // The piece of that stream and number, if it is there.
     static Entry *find(std::deque<Entry> &entries, const wire::OutputPiece &piece);
@@ -81,7 +86,10 @@ class OutputQueue {
             entry.had.reset();
         }
     }
-    template <typename Of> void share(const Of &of, std::vector<wire::OutputPiece> &out) { share(entries_, of, out); }
+    template <typename Of> void share(const Of &of, std::vector<wire::OutputPiece> &out) {
+        share(entries_, of, out);
+        count_to_give_up();
+    }
     // What this host's pieces cost that wait, but for those of add_kept().
     std::uint64_t own() const { return own_; }
     struct Taken {
@@ -96,13 +104,14 @@ class OutputQueue {
   private:
     std::uint64_t made_room() const { return limit_ - limit_ / 4; }
     std::vector<wire::OutputPiece> make_room(std::uint64_t needed);
+    void count_to_give_up();
     void say_what_is_missing();
 
     std::deque<Entry> entries_;
     static constexpr std::size_t longest_piece = 32u << 10; // that small ones are put together to
     std::map<Stream, std::uint64_t> missing_;               // dropped behind all that waits
     std::uint64_t limit_ = 0, own_ = 0, dropped_ = 0;
-    std::uint64_t look_again_ = 0; // for room, when so much has been dropped: there was little to be had
+    std::size_t to_give_up_ = 0; // entries that may be: where there are none no room is looked for
     bool drop_oldest_ = false;
 };
 

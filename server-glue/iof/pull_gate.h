@@ -29,7 +29,7 @@ struct PullGate {
         return (of_child ? of_children : verdict).load();
     }
     // A pull that was refused could not be made void in the library (library/refused_pull.h), which may give it what
-    // others pull. Any thread.
+    // others pull: until no tool is here that may have no output, as the loop says. Any thread.
     std::atomic<bool> keeps_refused{false};
     // Channels of which there is something to have of the processes of this host (readable_streams.h). Any thread.
     std::atomic<std::uint8_t> there{PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL};

@@ -71,6 +71,7 @@ void StepIof::take_asks(UpcallHandlers &handlers) {
     tools_.when_one_comes([this] { pulls_.judge(context_.now()); });
     handlers.on_unjudged<PullAsk>([this](PullAsk ask) { pulls_.pull(context_.now(), ask); });
     handlers.on_unjudged<PullEndAsk>([this](PullEndAsk ask) { pulls_.end_pull(ask); });
+    handlers.on_unjudged<KeptPullAsk>([this](KeptPullAsk) { pulls_.judge(context_.now()); });
     handlers.on<PushAsk>(policy::Action::input, [this](PushAsk ask) { push(std::move(ask)); });
 }
 

@@ -110,8 +110,10 @@ void ToolPulls::judge(TimePoint now) {
     const ToolPullsPort::Tools tools = port_.tools();
     const bool any_pulled = any();
     const bool less = forget_gone(tools);
-    if (tools.may())
+    if (tools.may()) {
         all_might_ = tools.newest;
+        gate_->keeps_refused = false; // whose it was may have output now, or has gone, and the pull with it
+    }
     const auto unknown = pulls_.find(std::nullopt);
     const bool all_known =
         port_.can_pass_over() && !gate_->keeps_refused && (unknown == pulls_.end() || unknown->second.of_job == 0);

@@ -104,7 +104,7 @@ class ToolPulls {
     // PMIx_Spawn has said how it comes here, or that is over.
     void note_forwarded(bool comes_as_spawned) { gate_->comes_as_spawned = comes_as_spawned; }
 
-    // A tool has come or gone, or perhaps.
+    // A tool has come or gone, or perhaps; or PullGate::keeps_refused is true.
     void judge(TimePoint now);
     void pull(TimePoint now, const PullAsk &ask);
     void end_pull(const PullEndAsk &ask);

@@ -288,6 +288,43 @@ void what_has_no_room_beside_copies_goes_back(void **) {
     assert_true(host.given_back == sum);
 }
 
+// The tool takes little, and copies have all of that room but for one piece at a time.
+void what_waits_among_copies_goes_back_before_what_follows(void **) {
+    IofWorld world(1);
+    IofWorld::Host &host = *world.hosts[0];
+    host.reads = false;
+    OutputWish wish = all_output(400'000);
+    wish.taken_over = wire::stdout_channel;
+    host.output.pull(world.now, wish);
+    std::string sum;
+    bool waited = false;
+    auto copies = [&](int count) {
+        for (int i = 0; i < count; ++i)
+            world.write(0, std::string(1000, 'e'), false, wire::stderr_channel);
+    };
+    auto line = [&] {
+        std::string text = fmt::format("{:03} {}\n", sum.size() / 1005, std::string(1000, 'x'));
+        world.write(1, text);
+        sum += text;
+        assert_true(sum.starts_with(host.given_back));
+        waited = waited || host.given_back.size() < sum.size();
+    };
+    copies(1000);
+    line();
+    assert_true(host.given_back == sum); // there is nothing to give up for it
+    for (int round = 0; round < 3; ++round) {
+        host.output.taken(40'000); // so one or two of the first pieces go
+        line();
+        copies(100);
+        for (int i = 0; i < 3; ++i)
+            line();
+    }
+    assert_true(waited);
+    world.hosts[0]->output.pull(world.now, {});
+    assert_string_equal(world.read_at(0, 1).c_str(), "");
+    assert_true(host.given_back == sum);
+}
+
 // What may have been on its way to a tool that goes comes behind it, and what was still kept.
 void who_goes_when_not_all_could_be_kept_leaves_the_rest(void **) {
     for (HostIndex count : {1u, 3u}) {
@@ -467,6 +504,7 @@ int main() {
         cmocka_unit_test(what_others_have_is_not_given_back),
         cmocka_unit_test(what_cannot_be_kept_goes_back_at_once),
         cmocka_unit_test(what_has_no_room_beside_copies_goes_back),
+        cmocka_unit_test(what_waits_among_copies_goes_back_before_what_follows),
         cmocka_unit_test(who_goes_when_not_all_could_be_kept_leaves_the_rest),
         cmocka_unit_test(what_two_have_taken_over_is_given_back_once),
         cmocka_unit_test(what_one_of_two_has_got_is_not_given_back),

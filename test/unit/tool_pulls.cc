@@ -357,12 +357,19 @@ void one_whose_pull_can_be_made_void_ends_nothing(void **) {
     assert_true(!loses.pulls.any() && loses.failures.size() == 2);
 
     Host leaks; // what was refused stays
-    leaks.pull(leaks.comes(), out);
-    leaks.comes(false);
+    reader = leaks.comes();
+    leaks.pull(reader, out);
+    other = leaks.comes(false);
     assert_true(leaks.pulls.any());
     leaks.gate->keeps_refused = true;
-    leaks.passes();
+    leaks.pulls.judge(leaks.now);
     assert_true(!leaks.pulls.any() && leaks.failures.size() == 1);
+    assert_true(leaks.gate->keeps_refused);
+    leaks.goes(other); // and what stayed with it
+    leaks.passes();
+    leaks.pull(reader, out);
+    leaks.comes(false);
+    assert_true(leaks.pulls.any() && leaks.failures.size() == 1);
 }
 
 void what_is_taken_over_is_given_back_when_its_tool_leaves(void **) {

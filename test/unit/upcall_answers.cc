@@ -577,6 +577,32 @@ void a_pull_ends_whatever_is_said_with_it(void **) {
     assert_int_equal(request.answers, 0);
 }
 
+// Whoever asked is given what others pull; so the loop hears of it without waiting for its next look, and once.
+void a_refused_pull_that_stays_is_told_of(void **) {
+    UpcallFixture f;
+    int told = 0;
+    f.take<KeptPullAsk>([&](KeptPullAsk &) { ++told; });
+    auto gate = f.upcalls->handlers.shared<PullGate>();
+    gate->verdict = PMIX_ERR_NO_PERMISSIONS;
+    gate->nspace = "job";
+    gate->ranks = 4;
+    pmix_proc_t all = process("job", PMIX_RANK_WILDCARD);
+    Request request; // there is none in the library's table that could be made void
+    auto pull = [&] {
+        assert_int_equal(module().iof_pull(&all, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, on_status, &request),
+                         PMIX_ERR_NO_PERMISSIONS);
+        f.through();
+    };
+    const int once = library_keeps_refused_pulls() ? 1 : 0;
+    pull();
+    assert_true(told == once && gate->keeps_refused == library_keeps_refused_pulls());
+    pull();
+    assert_int_equal(told, once);
+    gate->keeps_refused = false; // as the loop says
+    pull();
+    assert_int_equal(told, 2 * once);
+}
+
 // What libpmix has done by itself is not refused because it is required, and what nobody does is.
 void what_is_required_of_a_get(void **) {
     UpcallFixture f;
@@ -723,6 +749,7 @@ void all_of(const char *runs) {
             cmocka_unit_test(an_event_of_ones_own_server_goes_no_further),
             cmocka_unit_test(a_pull_is_what_was_asked_for),
             cmocka_unit_test(a_pull_ends_whatever_is_said_with_it),
+            cmocka_unit_test(a_refused_pull_that_stays_is_told_of),
             cmocka_unit_test(what_is_required_of_a_get),
             cmocka_unit_test(whose_is_asked_in_a_query),
             cmocka_unit_test(ranks_with_a_meaning_are_no_processes),

@@ -8,6 +8,7 @@
 #include "server-glue/events/monitors.h"
 #include "server-glue/library/library_version.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <malloc.h>
@@ -294,6 +295,27 @@ void a_fence_whose_data_finds_no_memory_is_refused(void **) {
     assert_true(refused);
 }
 
+// What it ends is gone in the library before the host is asked: no pull stays there that was refused.
+void the_end_of_a_pull_that_finds_no_memory_leaves_no_pull(void **) {
+    (void)module();
+    pmix_info_t stop;
+    PMIX_INFO_LOAD(&stop, "pmix.iof.stop", nullptr, PMIX_BOOL);
+    long n = 0;
+    do {
+        World world;
+        alignas(std::max_align_t) char request[4096] = {}; // the library's object, which is mended
+        auto gate = world.upcalls->handlers.shared<PullGate>();
+        failed = false;
+        fails_at = n++;
+        pmix_status_t status = module().iof_pull(nullptr, 0, &stop, 1, PMIX_FWD_NO_CHANNELS, on_status, request);
+        fails_at = -1;
+        world.all_is_handled();
+        assert_int_equal(status, failed ? PMIX_ERR_NOMEM : PMIX_OPERATION_SUCCEEDED);
+        assert_false(gate->keeps_refused);
+    } while (failed);
+    assert_true(n > 1);
+}
+
 void on_named(pmix_status_t, pmix_proc_t *, void *data) {
     static_cast<World *>(data)->answered();
 }
@@ -364,10 +386,15 @@ void an_answer_is_given_once(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_given_once),      cmocka_unit_test(a_tool_has_the_name_that_it_has_stated),
-        cmocka_unit_test(requests_are_answered_once),   cmocka_unit_test(what_nobody_takes_is_refused_once),
-        cmocka_unit_test(the_data_of_a_fence_is_freed), cmocka_unit_test(a_fence_whose_data_finds_no_memory_is_refused),
-        cmocka_unit_test(keys_are_so_many_and_so_long), cmocka_unit_test(monitors_are_listened_to_without_waiting),
+        cmocka_unit_test(an_answer_is_given_once),
+        cmocka_unit_test(a_tool_has_the_name_that_it_has_stated),
+        cmocka_unit_test(requests_are_answered_once),
+        cmocka_unit_test(what_nobody_takes_is_refused_once),
+        cmocka_unit_test(the_data_of_a_fence_is_freed),
+        cmocka_unit_test(a_fence_whose_data_finds_no_memory_is_refused),
+        cmocka_unit_test(keys_are_so_many_and_so_long),
+        cmocka_unit_test(monitors_are_listened_to_without_waiting),
+        cmocka_unit_test(the_end_of_a_pull_that_finds_no_memory_leaves_no_pull),
     };
     return cmocka_run_group_tests_name("upcalls", tests, nullptr, nullptr);
 }
