@@ -413,6 +413,8 @@ void our_words_are_few(void **) {
           "with print pretty on -- run", "with language c -- with print pretty on -- quit", "w lang c --r",
           "thread apply all run", "thread apply 1 2-3 -q -s start", "t ap all -ascending quit", "taas -q run",
           "tfaas r", "faas run", "frame apply all run", "frame apply level 0 1 run",
+          "frame apply all -past-main off run", "frame apply all -past-m of -q -past-entry y run",
+          "frame apply 2 -past-main 0 run", "faas -past-main disable run",
           "thread apply all with print pretty on -- starti", "thread apply all shell ls"})
         assert_true(is<PromptRefused>(line));
     for (const char *line : {"python print(1)",
@@ -434,6 +436,8 @@ void our_words_are_few(void **) {
                              "with print pretty on",
                              "thread apply all bt",
                              "thread apply all print start",
+                             "frame apply all -past-main off print run",
+                             "frame apply all off run",
                              "thread 1",
                              "thread name run",
                              "frame 1",
@@ -461,6 +465,8 @@ void what_is_launched_is_not_read_behind_its_program(void **) {
                                                                    {"--mpi=pmixhost", "--label", "app", "--pty"},
                                                                    {"-n1", "--", "app", "--pty"},
                                                                    {"-I", "app", "--pty"},
+                                                                   {"--unbuf", "app", "--pty"},
+                                                                   {"--exclus", "--lab", "app", "--pt"},
                                                                    {"app"},
                                                                    {"-n"},
                                                                    {}})
@@ -471,6 +477,12 @@ void what_is_launched_is_not_read_behind_its_program(void **) {
                                                                    {"--of-a-plugin", "--pty", "app"},
                                                                    {"--of-a-plugin", "x", "--pty", "app"},
                                                                    {"-y", "x", "--pty", "app"},
+                                                                   // the beginning of a name is one as well
+                                                                   {"--pt", "app"},
+                                                                   {"--unbuf", "--pt=0", "app"},
+                                                                   // and may be that of another option
+                                                                   {"--wait", "5", "--pty", "app"},
+                                                                   {"--par", "debug", "--pty", "app"},
                                                                    // srun reads on for that
                                                                    {"-n1", "app", ":", "-n1", "app"}})
         assert_true(is_refused(words));

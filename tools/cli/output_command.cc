@@ -87,6 +87,8 @@ class Follower {
                     break;
                 leave();
             }
+            if (!typed_.empty())
+                pass_on_input(); // poll(2) does not say that there is room before most of what waits there has gone
             bool takes_more =
                 reads_ && !pager_ && !input_ended_ && !leaving_ && typed_.reads(std::chrono::steady_clock::now());
             // What has no room is not read: who reads slowly misses some of it.

@@ -68,10 +68,21 @@ static bool takes_next_word(std::string_view letters, std::string_view alone) {
     return false;
 }
 
+static bool is_name_of(const std::vector<std::string> &names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Is it one of these names, or the beginning of one? Less than half of one may as well begin another option, which has
+// a value: --wait is not --wait-for-children.
+static bool stands_alone(std::string_view name, const std::vector<std::string> &alone) {
+    return is_name_of(alone, name) || std::any_of(alone.begin(), alone.end(), [name](const std::string &one) {
+               return one.starts_with(name) && 2 * name.size() >= one.size();
+           });
+}
+
 // Where the program is, as the starter itself finds it (getopt_long(3)). An option that is not known may have a value:
 // rather is a word too many taken for the starter's.
 static std::size_t place_of_program(const std::vector<std::string> &command, const StarterCommand &starter) {
-    const auto &alone = starter.names_alone;
     std::size_t at = 1;
     for (; at < command.size(); ++at) {
         std::string_view word = command[at];
@@ -80,7 +91,7 @@ static std::size_t place_of_program(const std::vector<std::string> &command, con
         if (!word.starts_with("--"))
             at += takes_next_word(word.substr(1), starter.letters_alone);
         else if (word.find('=') == word.npos)
-            at += std::find(alone.begin(), alone.end(), word.substr(2)) == alone.end();
+            at += !stands_alone(word.substr(2), starter.names_alone);
     }
     return std::min(at, command.size());
 }
@@ -95,7 +106,11 @@ Result<void> may_be_launched(const std::vector<std::string> &command) {
     for (const auto &one : starter->refused) {
         const bool option = one.first.starts_with("--");
         auto is_it = [&](std::string_view word) {
-            return word == one.first || (option && word.starts_with(one.first + "="));
+            if (word == one.first || !option)
+                return word == one.first;
+            std::string_view name = word.substr(0, word.find('='));
+            return name == one.first || (name.size() > 2 && one.first.starts_with(name) &&
+                                         !is_name_of(starter->names_alone, name.substr(2)));
         };
         if (std::any_of(command.begin(), option ? program : command.end(), is_it))
             return error(ErrorKind::invalid, "{}", one.second);

@@ -96,16 +96,21 @@ std::string_view gdb_word_of(std::string_view line) {
     return plain == word.begin() ? word : word.substr(0, static_cast<std::size_t>(plain - word.begin()));
 }
 
-// Of `thread apply ID ... -FLAG ... COMMAND` and its like, the command: behind numbers, lists of them, and flags.
+// Of `thread apply ID ... -FLAG ... COMMAND` and its like, the command: behind numbers, lists of them, and flags, which
+// may have a word that says whether they are meant ("-past-main off").
 std::string_view behind_what_it_is_for(std::string_view rest) {
     constexpr std::string_view words[] = {"all", "level"};
+    constexpr LongWord yes_or_no[] = {{"on"}, {"off", 2}, {"yes", 1}, {"no", 1}, {"enable", 1}, {"disable", 1}};
+    bool is_behind_flag = false; // 1 and 0 are numbers
     for (rest = trimmed(rest); !rest.empty();) {
         std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
         bool is_for = std::isdigit(static_cast<unsigned char>(word[0])) ||
                       std::string_view("-$*").find(word[0]) != std::string_view::npos ||
-                      std::find(std::begin(words), std::end(words), word) != std::end(words);
+                      std::find(std::begin(words), std::end(words), word) != std::end(words) ||
+                      (is_behind_flag && is_one_of(yes_or_no, word));
         if (!is_for)
             break;
+        is_behind_flag = word[0] == '-';
         rest = trimmed(rest.substr(word.size()));
     }
     return rest;

@@ -199,16 +199,17 @@ on_host "$host" pkill -KILL -n -u pmixuser1 -x pmixhostd
 detached "it ends when the job's daemon does"
 end
 
-# Half a MiB for a job that does not read, and then a word for the command.
-start -N1 -n1 sh -c "$(waits_for go_deaf)"
-types_in_vain='
+# pastes LINES END ERRORS COMMAND ...: numbered lines of 32 bytes and END, as quickly as a terminal takes them; ERRORS is a
+# file. It says the exit code, and how much the terminal has not taken.
+pastes='
 import os, pty, select, sys
+lines, end, errors, *command = sys.argv[1:]
 child, terminal = pty.fork()
 if child == 0:
-    os.dup2(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644), 2)
-    os.execv(sys.argv[2], sys.argv[2:])
+    os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT, 0o644), 2)
+    os.execv(command[0], command)
 os.set_blocking(terminal, False)
-left = b"a line that nobody reads\n" * 20000 + b"~.\n"
+left = "".join(f"line {i:06} that is pasted here\n" for i in range(int(lines))).encode() + end.encode()
 while True:
     readable, writable, _ = select.select([terminal], [terminal] if left else [], [])
     try:
@@ -221,13 +222,26 @@ while True:
     except OSError: # it has ended
         break
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(left))'
-is "where the job does not read, ~. detaches" \
-    "$(at_host python3 -c "$types_in_vain" "$test_dir/in_vain" "$pmixhost" attach "$job")" "0 0"
+pastes() { at_host python3 -c "$pastes" "$@"; }
+# Half a MiB for a job that does not read, and then a word for the command.
+start -N1 -n1 sh -c "$(waits_for go_deaf)"
+is "where the job does not read, ~. detaches" "$(pastes 16000 $'~.\n' "$test_dir/in_vain" "$pmixhost" attach "$job")" "0 0"
 like "what it does not take is told" "$(<"$test_dir/in_vain")" 'what is typed now does not come to the job, which does not read it'
 like "also at the end" "$(<"$test_dir/in_vain")" 'not all that was typed has come to the job'
 touch "$test_dir/go_deaf"
 end
 is "and that job ends as ever" "$?" 0
+# One that reads some 30 KiB a second is slow, not deaf, though all that waits on its way takes it far more than a second.
+start -N1 -n1 python3 -c "import os, time
+with open('$test_dir/taken', 'wb') as taken:
+    while got := os.read(0, 4096):
+        taken.write(got)
+        time.sleep(0.13)"
+is "a job that reads slowly is given all that is pasted" \
+    "$(pastes 14000 $'\x04' "$test_dir/slowly" "$pmixhost" attach --eof "$job")" "0 0"
+end
+is "it has each line" "$(cksum <"$test_dir/taken")" "$(seq -f 'line %06.0f that is pasted here' 0 13999 | cksum)"
+unlike "and nobody is told that it does not read" "$(<"$test_dir/slowly")" 'does not come to the job'
 
 # A job that has not begun.
 until_true 30 none_clears_up
