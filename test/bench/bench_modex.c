@@ -1,7 +1,7 @@
 /* How long a direct modex takes between hosts of which neither is the root of the tree, as most are: seen by the last
- * rank, which asks once for 64 bytes of every rank of other hosts than its own and rank 0's (of two hosts, of rank 0's).
- * To be started with as many processes on each host. Prints "modex MEDIAN_US LOWEST_US FIRST_US": the first may have to
- * make a connection. */
+ * rank, which asks once for 64 bytes of every rank of other hosts than its own and rank 0's (with two hosts, of rank
+ * 0's). To be started with as many processes on each host. Prints "modex MEDIAN_US LOWEST_US FIRST_US": the first may
+ * have to make a connection. */
 #include "client.h"
 
 static int by_size(const void *a, const void *b) {
