@@ -7,7 +7,7 @@ SH_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(top_srcdir)/test/unit/cmocka-tap
 EXTRA_DIST += test/unit/cmocka-tap
 
-noinst_HEADERS = test/unit/bare_rm.h test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/lingering.h test/unit/gate.h test/unit/hello.h test/unit/iof_world.h test/unit/library_gate.h test/unit/lone_step.h test/unit/no_hosts.h test/unit/run_until.h test/unit/table_hosts.h test/unit/upcall_fixture.h \
+noinst_HEADERS = test/unit/bare_rm.h test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/lingering.h test/unit/gate.h test/unit/hello.h test/unit/iof_world.h test/unit/library_gate.h test/unit/lone_step.h test/unit/no_hosts.h test/unit/run_until.h test/unit/table_hosts.h test/unit/tool_pulls_host.h test/unit/upcall_fixture.h \
 	test/unit/slurm_map_head.h
 include test/config.mk
 include test/slurm.mk
@@ -33,7 +33,7 @@ GLUE_TESTS += test/unit/leaving
 GLUE_TESTS += test/unit/log test/unit/topology_file test/unit/topology_keeper
 GLUE_TESTS += test/unit/worker
 GLUE_TESTS += test/unit/relay test/unit/output_flow test/unit/output_taken_over test/unit/input_flow test/unit/output_forward test/unit/children_io test/unit/task_streams \
-	test/unit/parent_forwarding test/unit/tool_pulls test/unit/slow_readers
+	test/unit/parent_forwarding test/unit/tool_pulls test/unit/passed_over_pulls test/unit/slow_readers
 GLUE_TESTS += test/unit/group_parts test/unit/group_upcall
 GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard test/unit/socket_owner
 GLUE_TESTS += test/unit/step_server test/unit/expected_environment test/unit/program_look test/unit/program_beside
@@ -445,6 +445,9 @@ test_unit_slow_readers_LDADD = $(GLUE_TEST_LDADD)
 test_unit_tool_pulls_SOURCES = test/unit/tool_pulls.cc
 test_unit_tool_pulls_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_tool_pulls_LDADD = $(GLUE_TEST_LDADD)
+test_unit_passed_over_pulls_SOURCES = test/unit/passed_over_pulls.cc
+test_unit_passed_over_pulls_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_passed_over_pulls_LDADD = $(GLUE_TEST_LDADD)
 test_unit_children_io_SOURCES = test/unit/children_io.cc
 test_unit_children_io_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_children_io_LDADD = $(GLUE_TEST_LDADD)

@@ -1,0 +1,235 @@
+// Tools that take nothing of what they pull, or not all: the others do not wait, and they hear what they have missed.
+#include "test/unit/tool_pulls_host.h"
+
+using namespace pmixhost;
+
+namespace {
+
+void what_is_missing_is_told_before_what_follows(void **) {
+    Host host;
+    auto *reader = host.comes();
+    host.delivers({0, out, 0, 0, "unwanted"});
+    assert_true(host.given.empty() && host.cost_left == 10);
+    host.pull(reader, out);
+    host.delivers({1, out, 0, 0, "of another"});
+    host.delivers({0, err, 0, 9, "not pulled"});
+    host.delivers({0, out, 0, 8, "next"});
+    host.delivers({0, out, 0, 0, "last"});
+    assert_int_equal(host.given.size(), 3);
+    assert_true(host.given[0].missing == 0 && host.given[1].missing == 8 && host.given[2].missing == 0);
+    assert_string_equal(host.given[1].bytes.c_str(), "next");
+    // Nor does it wait for that.
+    host.delivers({0, out, 0, 5, {}});
+    assert_true(host.given.size() == 4 && host.given[3].missing == 5 && host.given[3].bytes.empty());
+    host.delivers({0, out, 0, 0, {}}); // which says nothing
+    assert_true(host.given.size() == 4 && host.cost_given == 40 && host.cost_left == 30);
+    host.pulls.deliver(host.now, {{{1, out, 0, 6, {}, 1}, 10}}); // of what fails
+    assert_true(host.given.size() == 5 && host.given[4].missing == 6 && !host.given[4].end);
+    assert_int_equal(host.failures.size(), 1);
+}
+
+// What is not for them alone is not held up by tools that are slow, and they are told when they take more.
+void what_is_too_much_is_told_later(void **) {
+    Host host;
+    auto *reader = host.comes();
+    host.pull(reader, out);
+    auto too_much = [&](wire::OutputPiece piece) { host.pulls.deliver(host.now, {{std::move(piece), 0, true}}); };
+    too_much({0, out, 0, 0, "four"});
+    too_much({0, out, 0, 3, "five!"});
+    too_much({1, out, 0, 0, "six"});
+    assert_true(host.given.empty());
+    host.delivers({1, out, 0, 0, "comes"});
+    assert_true(host.given.size() == 1 && host.given[0].missing == 3);
+    host.pulls.tell_missing();
+    assert_int_equal(host.given.size(), 2);
+    assert_true(host.given[1].rank == 0 && host.given[1].missing == 12 && host.given[1].bytes.empty());
+    host.pulls.tell_missing();
+    assert_int_equal(host.given.size(), 2);
+    too_much({0, out, 1, 0, "end"}); // which they hear of in any case
+    assert_true(host.given.size() == 3 && host.given[2].end && host.given[2].missing == 3);
+    // It is no news to who comes later.
+    too_much({1, out, 0, 0, "seven"});
+    host.goes(reader);
+    host.passes();
+    host.pull(host.comes(), out);
+    host.delivers({1, out, 0, 0, "new"});
+    assert_int_equal(host.given.back().missing, 0);
+    host.pulls.tell_missing();
+    assert_int_equal(host.given.size(), 4);
+}
+
+void who_takes_nothing_is_passed_over_and_hears_what_it_missed(void **) {
+    Host host;
+    auto *halted = host.comes(), *reader = host.comes();
+    host.comes()->unsent = much; // it pulls nothing, and nobody waits for it
+    host.pull(halted, out);
+    host.pull(reader, out | err);
+    assert_int_equal(host.pulls.most_unsent(host.now), 0);
+    halted->unsent = much;
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    host.delivers({0, out, 0, 0, "for both"});
+    host.now += SlowReaders::patience;
+    assert_int_equal(host.pulls.most_unsent(host.now), 0);
+    assert_true(host.passed_over == std::vector({halted->connection}));
+    host.delivers({0, out, 0, 2, "four"});
+    host.delivers({1, out, 1, 0, {}});
+    host.delivers({1, err, 0, 0, "not its"});
+    host.pull(halted, err, {2}); // the library has a pull more, to be passed over as well
+    assert_int_equal(host.passed_over.size(), 2);
+    host.passed_over.pop_back();
+    host.passes();
+    assert_int_equal(host.passed_over.size(), 1);
+    halted->unsent = 0;
+    host.passes();
+    assert_true(host.passed_over.empty());
+    assert_int_equal(host.words.size(), 2);
+    assert_true(host.words[0].rank == 0 && host.words[0].missing == 6 && !host.words[0].end);
+    assert_true(host.words[1].rank == 1 && host.words[1].missing == 0 && host.words[1].end);
+    host.delivers({0, out, 0, 0, "for both"});
+    assert_int_equal(host.given.back().missing, 0);
+}
+
+void who_has_taken_over_what_nobody_else_has_is_waited_for(void **) {
+    Host host;
+    auto *taker = host.comes(), *reader = host.comes();
+    host.take_over(taker, out);
+    host.pull(reader, out);
+    taker->unsent = much;
+    host.pulls.most_unsent(host.now);
+    host.now += SlowReaders::patience;
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    assert_true(host.passed_over.empty());
+    // Nor is one passed over any more that takes something over.
+    reader->unsent = much;
+    taker->unsent = 0;
+    host.pulls.most_unsent(host.now);
+    host.now += SlowReaders::patience;
+    host.pulls.most_unsent(host.now);
+    assert_int_equal(host.passed_over.size(), 1);
+    host.take_over(reader, err);
+    assert_true(host.passed_over.empty());
+
+    // Nor is there anything to be done where it is not known whose a pull is, or how it could be left out.
+    Host bare;
+    bare.can = false;
+    auto *slow = bare.comes(), *other = bare.comes();
+    bare.pull(slow, out);
+    bare.pull(other, out);
+    slow->unsent = much;
+    bare.pulls.most_unsent(bare.now);
+    bare.now += SlowReaders::patience;
+    assert_int_equal(bare.pulls.most_unsent(bare.now), much);
+    auto *unknown = bare.comes(true, false);
+    bare.pull(unknown, out);
+    bare.comes()->unsent = SIZE_MAX;
+    assert_int_equal(bare.pulls.most_unsent(bare.now), SIZE_MAX);
+}
+
+void pulls_that_end_leave_nobody_passed_over(void **) {
+    Host host;
+    auto *halted = host.comes(), *reader = host.comes();
+    host.pull(halted, out);
+    host.pull(reader, out);
+    host.halts(halted);
+    host.delivers({0, out, 0, 0, "missed"});
+    host.end(reader); // there is nobody any more for whose sake it was
+    while (!host.passed_over.empty() && host.now < TimePoint(std::chrono::hours(2)))
+        host.passes();
+    assert_true(host.passed_over.empty() && host.words.size() == 1 && host.words[0].missing == 6);
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    host.pull(reader, out);
+    host.now += SlowReaders::patience;
+    host.pulls.most_unsent(host.now);
+    assert_int_equal(host.passed_over.size(), 1);
+    halted->unsent = 0;
+    assert_int_equal(host.pulls.most_unsent(host.now), 0);
+    assert_true(host.passed_over.empty());
+}
+
+// The rules have ended its pulls, which the library keeps: it is given what others pull, and would be for ever.
+void who_pulls_no_more_is_passed_over_too(void **) {
+    for (bool has_child : {false, true}) {
+        Host host;
+        auto *halted = host.comes(), *reader = host.comes();
+        host.pull(halted, out);
+        if (has_child) {
+            PullAsk child = Host::ask(halted, out);
+            child.of_child = true;
+            host.pulls.pull(host.now, child);
+        }
+        reader->may = false;
+        host.passes();
+        assert_false(host.pulls.any());
+        reader->may = true;
+        host.passes();
+        host.pull(reader, out);
+        halted->unsent = much;
+        assert_int_equal(host.pulls.most_unsent(host.now), much);
+        host.now += SlowReaders::patience;
+        assert_int_equal(host.pulls.most_unsent(host.now), 0);
+        assert_true(host.passed_over == std::vector({halted->connection}));
+        halted->unsent = 0;
+        host.pull(halted, out);
+        host.pulls.most_unsent(host.now);
+        assert_true(host.passed_over.empty() && host.words.empty());
+        // Its word that the first one is over is not of the second.
+        host.end(reader);
+        host.end(halted);
+        assert_true(host.pulls.any() && host.wants(0, out));
+    }
+}
+
+// The library would keep it, and give it to whoever pulls next.
+void what_nobody_takes_is_not_given(void **) {
+    Host host;
+    auto *halted = host.comes(), *reader = host.comes();
+    host.pull(halted, out);
+    host.pull(reader, err);
+    host.halts(halted);
+    host.delivers({0, out, 0, 0, "missed"});
+    assert_true(host.given.empty() && host.cost_left == 10 && host.pulls.owes_words());
+    host.delivers({0, err, 0, 0, "read"});
+    assert_int_equal(host.given.size(), 1);
+    // Nor does it wait for one that has gone.
+    const int ended = host.ended;
+    host.goes(reader);
+    assert_int_equal(host.pulls.most_unsent(host.now), much);
+    assert_true(host.passed_over.empty() && host.words.size() == 1 && host.words[0].missing == 6);
+    host.passes();
+    assert_int_equal(host.ended, ended + 1); // what has been given for it meanwhile the library may have kept
+    assert_true(host.pulls.owes_words());
+    host.pulls.words_given();
+    assert_false(host.pulls.owes_words());
+
+    // Also where as much is wanted as before.
+    for (bool in_order : {false, true}) {
+        Host same;
+        auto *stopped = same.comes(), *other = same.comes();
+        same.pull(stopped, out);
+        same.pull(other, out);
+        same.halts(stopped);
+        assert_int_equal(same.passed_over.size(), 1);
+        const int wishes = same.wishes;
+        if (in_order)
+            same.end(other);
+        else
+            same.goes(other);
+        same.passes();
+        assert_true(same.ended > 0 && same.wishes == wishes);
+    }
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_missing_is_told_before_what_follows),
+        cmocka_unit_test(what_is_too_much_is_told_later),
+        cmocka_unit_test(who_takes_nothing_is_passed_over_and_hears_what_it_missed),
+        cmocka_unit_test(who_has_taken_over_what_nobody_else_has_is_waited_for),
+        cmocka_unit_test(pulls_that_end_leave_nobody_passed_over),
+        cmocka_unit_test(who_pulls_no_more_is_passed_over_too),
+        cmocka_unit_test(what_nobody_takes_is_not_given),
+    };
+    return cmocka_run_group_tests_name("passed_over_pulls", tests, nullptr, nullptr);
+}
