@@ -117,6 +117,7 @@ server_glue_libglue_files = \
 	server-glue/library/pack.h server-glue/library/pack.cc \
 	server-glue/library/unmended_faults.h server-glue/library/unmended_faults.cc \
 	server-glue/library/upcall_tools.h server-glue/library/upcalls.h server-glue/library/upcalls.cc \
+	server-glue/library/pending_writes.h server-glue/library/pending_writes.cc \
 	server-glue/log/log_ask.h server-glue/log/log_upcall.cc \
 	server-glue/log/log_service.h server-glue/log/log_service.cc server-glue/log/mail.h \
 	server-glue/log/mail.cc server-glue/log/step_log.h server-glue/log/step_log.cc \

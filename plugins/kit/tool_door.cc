@@ -148,6 +148,7 @@ Result<void> ToolDoor::on_readable() {
         serves_ = true;
         return {};
     }
+    end_desk(); // it has said its last
     close();
     // The end of the job is no news to its user.
     if (said.empty() || (serves_ && serving.failure().kind == ErrorKind::unreachable))
@@ -155,16 +156,21 @@ Result<void> ToolDoor::on_readable() {
     return error(serving.failure().kind, "a tool of this host was not let in: {}", serving.failure().text);
 }
 
-// The desk ends when its channel does.
-void ToolDoor::close() {
-    file_.remove();
-    listener_.reset();
-    desk_.channel.reset();
+void ToolDoor::end_desk() {
     if (pid_t pid = std::exchange(desk_.pid, -1); pid > 0) {
         ::kill(pid, SIGKILL); // it has nothing to put in order
         while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
         }
     }
+}
+
+// The desk ends when its channel does.
+void ToolDoor::close() {
+    if (!serves_)
+        end_desk();
+    file_.remove();
+    listener_.reset();
+    desk_.channel.reset();
     if (std::string directory = std::exchange(directory_, {}); !directory.empty()) {
         remove_flat(directory);
         ::rmdir(directory.substr(0, directory.rfind('/')).c_str()); // the last one of this user

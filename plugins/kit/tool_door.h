@@ -33,8 +33,9 @@ class ToolDoor {
     static Result<ToolDoor> open(const ToolOffer &offer, bool own_name_only, StartDesk start_desk);
     // A file more, for the tool that has started the starter. Fails as LauncherFile::write() does.
     Result<void> tell(const std::string &file);
-    ToolDoor(ToolDoor &&) = default;
-    ToolDoor &operator=(ToolDoor &&) = default;
+    ToolDoor(ToolDoor &&) = default; // as long as there is no desk
+    ToolDoor &operator=(ToolDoor &&) = delete;
+    // A desk that serves is left alone: it hands on what the job's daemon says last (DeskServer::leave()).
     ~ToolDoor() { close(); }
 
     // For poll(2), to read; -1: nothing more happens.
@@ -45,6 +46,7 @@ class ToolDoor {
   private:
     ToolDoor() = default;
     void close();
+    void end_desk();
 
     UniqueFd listener_;
     Desk desk_;

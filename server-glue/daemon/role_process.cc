@@ -115,6 +115,15 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
     return loop.run();
 }
 
+// Who reads them waits for nobody but who started this process.
+void let_go_of_streams() {
+    int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; ++fd)
+        ::dup2(null, fd);
+    if (null > STDERR_FILENO)
+        ::close(null);
+}
+
 // Tells whoever started it what common/rendezvous/desk_word.h has, over a socket whose other end is the desk's life.
 Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     auto job = document.text("desk.job"), directory = document.text("desk.directory");
@@ -158,7 +167,13 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
                                             std::nullopt, asked_by});
     if (!desk)
         result = desk.failure();
-    auto watch = loop.watch(starter.get(), EventLoop::readable, [&loop](unsigned) { loop.stop(); });
+    EventLoop::Handle watch;
+    if (desk)
+        watch = loop.watch(starter.get(), EventLoop::readable, [&](unsigned) {
+            watch.reset();
+            let_go_of_streams();
+            (*desk)->leave();
+        });
     let_end_signals(SIG_UNBLOCK);
     if (auto ran = result ? loop.run() : Result<void>(); !ran)
         result = ran;

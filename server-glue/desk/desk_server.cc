@@ -25,6 +25,8 @@ using namespace std::chrono_literals;
 constexpr HostIndex daemon_host = 0, desk_host = 1;
 // For the daemon to come and say that tools may come.
 constexpr Duration greeting_patience = 30s;
+// For the daemon to say its last, once its job has ended; what came is handed on behind that.
+constexpr Duration farewell_patience = 3s;
 constexpr int backlog = 64;
 constexpr int accepts_at_once = 16;
 constexpr Duration look_again = 100ms; // without a free descriptor
@@ -230,11 +232,32 @@ bool DeskServer::take_remote_tool(UniqueFd fd, const std::string &address, Bytes
     return true;
 }
 
-// It is posted, because this may come from within the mesh.
+void DeskServer::admit_nobody() {
+    watch_.reset();
+    listener_.reset();
+    serves_ = false;
+}
+
+void DeskServer::leave() {
+    if (is_ending_)
+        return;
+    admit_nobody();
+    auto over = [this] { end(error(ErrorKind::unreachable, "who started the desk has gone")); };
+    relay_->when_empty(over);
+    if (relay_->size() > 0)
+        patience_ = start_.loop.after(farewell_patience, over);
+}
+
+// It is posted, because this may come from within the mesh. The last that the daemon has said is for the tools.
 void DeskServer::end(Error why) {
     patience_.reset();
-    if (auto on_end = std::exchange(start_.on_end, nullptr))
-        start_.loop.post([on_end, why = std::move(why)] { on_end(why); });
+    admit_nobody();
+    if (std::exchange(is_ending_, true))
+        return;
+    relay_->finish([on_end = std::move(start_.on_end), why = std::move(why)] {
+        if (on_end)
+            on_end(why);
+    });
 }
 
 } // namespace pmixhost

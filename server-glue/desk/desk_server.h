@@ -45,6 +45,12 @@ class DeskServer {
     // The same of a tool on another host, by its address (in numbers), of which `ahead` was read already.
     bool take_remote_tool(UniqueFd fd, const std::string &address, Bytes ahead);
     std::size_t tools() const { return relay_->size(); } // that are connected
+    // Whoever started it has gone. Those that are connected get what the daemon says last, as long as it is there, for
+    // three seconds at most, and what has come by then is handed on (relay.h); then, or at once where there are none,
+    // it ends (on_end). Nobody comes any more.
+    void leave();
+    // The job is over: what came is still handed on, and nobody comes any more.
+    bool is_ending() const { return is_ending_; }
 
   private:
     DeskServer(Start start, SocketOwners owners)
@@ -58,6 +64,7 @@ class DeskServer {
     void await_greeting();
     void watch_tools();
     void accept();
+    void admit_nobody();
     void end(Error why);
 
     Start start_;
@@ -67,7 +74,7 @@ class DeskServer {
     std::unique_ptr<Relay> relay_;
     UniqueFd listener_;
     EventLoop::Handle watch_, patience_;
-    bool called_ = false, serves_ = false;
+    bool called_ = false, serves_ = false, is_ending_ = false;
     std::uint64_t next_id_ = 1;
     RateLimit refused_;
     SlowCalls calls_;

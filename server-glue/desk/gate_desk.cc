@@ -196,6 +196,8 @@ void GateDesk::serve(const Result<std::string> &choice) {
     if (!choice)
         return refuse_all(choice.failure().text);
     auto server = servers_.find(*choice);
+    if (server != servers_.end() && server->second->is_ending())
+        return refuse_all(fmt::format("job {} has just ended; next: once more in a moment", *choice));
     while (!tools_.empty()) {
         DeskTool &tool = tools_.front().connection;
         bool taken = server != servers_.end() &&

@@ -13,6 +13,7 @@
 #include "server-glue/library/library_start.h"
 #include "server-glue/library/library_version.h"
 #include "server-glue/library/passed_over.h"
+#include "server-glue/library/pending_writes.h"
 #include "server-glue/library/posted_now.h"
 
 #include <algorithm>
@@ -137,6 +138,7 @@ void PmixLibrary::answer_directly() {
         in_progress_thread([direct] { direct->know_thread(); });
         base = scope.base();
     }
+    base_ = base;
     auto begun = base ? direct->begin(base, thread_) : error(ErrorKind::unsupported, "its event base is not known");
     if (begun)
         direct_answers_ = std::move(direct);
@@ -556,16 +558,19 @@ void PmixLibrary::delete_process_set(const std::string &name) {
     });
 }
 
-void PmixLibrary::in_progress_thread(std::function<void()> what, bool anyway) {
+bool PmixLibrary::in_progress_thread(std::function<void()> what, bool anyway) {
     auto owned = std::make_unique<std::function<void()>>(std::move(what));
     auto run = [](pmix_status_t, void *data) {
         std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()> *>(data));
         (*body)();
     };
-    if (PMIx_server_deliver_inventory(nullptr, 0, nullptr, 0, run, owned.get()) == PMIX_SUCCESS)
+    if (PMIx_server_deliver_inventory(nullptr, 0, nullptr, 0, run, owned.get()) == PMIX_SUCCESS) {
         owned.release();
-    else if (anyway) // the library has not started or has ended, and its clients with it
+        return true;
+    }
+    if (anyway) // the library has not started or has ended, and its clients with it
         (*owned)();
+    return false;
 }
 
 void PmixLibrary::ask(LibraryThread &thread, std::function<void()> answered) {
@@ -573,11 +578,41 @@ void PmixLibrary::ask(LibraryThread &thread, std::function<void()> answered) {
                [answered = std::move(answered)] { in_progress_thread(answered, true); });
 }
 
-// The first time round an answer is queued for its connection, which libpmix' thread then waits for to be writable.
+// One of the library's sendings_ until it is over.
+struct PmixLibrary::Sending {
+    std::function<void()> done;
+    int turns = 0;
+    EventLoop::Handle again = {};
+};
+
 void PmixLibrary::after_sending(std::function<void()> done) {
-    auto shared = std::make_shared<std::function<void()>>(std::move(done));
-    ask(thread_, [&loop = loop_, &thread = thread_, shared] {
-        loop.post([&loop, &thread, shared] { ask(thread, [&loop, shared] { loop.post([shared] { (*shared)(); }); }); });
+    look_at(sendings_.emplace_back(std::make_shared<Sending>(Sending{std::move(done)})));
+}
+
+// Where the base is not known: in the first turn a message is queued, in the second one its connection is found to be
+// writable, perhaps behind this, and before the third it is written.
+void PmixLibrary::look_at(const std::shared_ptr<Sending> &sending) {
+    static constexpr int enough_turns = 3;
+    const bool is_last = ++sending->turns == enough_turns;
+    const Duration wait = sending->turns < enough_turns ? Duration::zero() : std::chrono::milliseconds(1);
+    auto tell = [this, wait, weak = std::weak_ptr(sending)](bool waits) {
+        auto self = weak.lock();
+        if (!self)
+            return; // the library has gone
+        if (waits) {
+            self->again = loop_.after(wait, [this, weak] { look_at(weak.lock()); });
+        } else {
+            sendings_.remove(self);
+            self->done();
+        }
+    };
+    thread_.run("PMIx_server_deliver_inventory", [&loop = loop_, base = base_, is_last, tell] {
+        auto look = [&loop, base, is_last, tell] {
+            const bool waits = base ? has_pending_writes(base) : !is_last;
+            loop.post([tell, waits] { tell(waits); });
+        };
+        if (!in_progress_thread(look))
+            loop.post([tell] { tell(false); });
     });
 }
 

@@ -16,9 +16,12 @@
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/library_thread.h"
 
+#include <list>
 #include <map>
 #include <pmix_server.h>
 #include <set>
+
+struct event_base;
 
 namespace pmixhost {
 
@@ -145,7 +148,9 @@ class PmixLibrary {
     void take_up(const LibraryConnection &connection, const std::string &nspace);
     void deliver_to(const LibraryConnection &connection, std::optional<int> pull, std::vector<OutputText> texts,
                     std::function<void()> done);
-    // `done` comes when libpmix has handled what it has been told so far, answers among it, and had a turn to send it.
+    // `done` comes when libpmix has handled what it has been told so far, answers among it, and has written it to those
+    // it is for; never where one of them does not read. With an event base that is not known: when it had the turns for
+    // that.
     void after_sending(std::function<void()> done);
     // Makes the set known to the library, which tells the clients of this host.
     void define_process_set(const std::string &name, const std::string &nspace, const std::vector<Rank> &ranks,
@@ -153,10 +158,10 @@ class PmixLibrary {
     void delete_process_set(const std::string &name);
 
     // Runs `what` in libpmix' own progress thread, soon. Only for the library thread. Before the library has started,
-    // or after it has ended, `what` is run at once when `anyway`, else dropped. It is for the few answers that 4.2.2
-    // handles in the thread that gives them although they touch its queues (contrib/doc/decisions/libpmix.md). It
-    // delivers an empty inventory, which does nothing but call back from there.
-    static void in_progress_thread(std::function<void()> what, bool anyway = false);
+    // or after it has ended, `what` is run at once when `anyway`, else dropped, and false is returned. It is for the
+    // few answers that 4.2.2 handles in the thread that gives them although they touch its queues
+    // (contrib/doc/decisions/libpmix.md). It delivers an empty inventory, which does nothing but call back from there.
+    static bool in_progress_thread(std::function<void()> what, bool anyway = false);
     // For library_watch.h: `answered` is called when the question has gone through both threads.
     static void ask(LibraryThread &thread, std::function<void()> answered);
     // `handler` hears of events with these codes, in libpmix' progress thread. Any thread; does not wait.
@@ -165,6 +170,8 @@ class PmixLibrary {
 
   private:
     void answer_directly();
+    struct Sending;
+    void look_at(const std::shared_ptr<Sending> &sending);
     PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace, StartedLibrary started);
     EventLoop &loop_;
     LibraryThread &thread_;
@@ -180,6 +187,8 @@ class PmixLibrary {
     std::string not_mended_;                                            // what to say of it, or empty
     std::shared_ptr<DirectAnswers> direct_answers_;                     // null, from the end on or where there are none
     std::string not_direct_;                                            // why there are none
+    event_base *base_ = nullptr;                                        // libpmix'; null: it is not known
+    std::list<std::shared_ptr<Sending>> sendings_;                      // of each after_sending() that is not over
     std::shared_ptr<PostedNow> posted_; // of the requests that the library has not answered, too
 };
 

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <utility>
+#include <vector>
 
 namespace pmixhost {
 
@@ -59,10 +61,8 @@ void Relay::on_ready(std::uint64_t id, unsigned ready) {
     if (((ready & EventLoop::writable) && !write_some(id, connection)) ||
         ((ready & EventLoop::readable) && !read_some(id, connection)))
         return drop(id);
-    if (connection.ended && connection.waiting.empty()) {
-        connections_.erase(found);
-        return;
-    }
+    if (connection.ended && connection.waiting.empty())
+        return forget(id);
     watch(id, connection);
 }
 
@@ -113,27 +113,54 @@ void Relay::on_taken(const wire::RelayTaken &message) {
 }
 
 void Relay::on_end(const wire::RelayEnd &message) {
-    auto found = connections_.find(message.id);
+    end(message.id);
+}
+
+void Relay::end(std::uint64_t id) {
+    auto found = connections_.find(id);
     if (found == connections_.end())
         return;
     Connection &connection = found->second;
     connection.ended = true;
-    if (connection.waiting.empty()) {
-        connections_.erase(found);
-        return;
-    }
-    connection.timer = loop_.after(last_bytes, [this, id = message.id] { connections_.erase(id); });
-    watch(message.id, connection);
+    if (connection.waiting.empty())
+        return forget(id);
+    connection.timer = loop_.after(last_bytes, [this, id] { forget(id); });
+    watch(id, connection);
 }
 
 void Relay::drop(std::uint64_t id) {
     auto found = connections_.find(id);
     if (found == connections_.end())
         return;
-    bool tells = !found->second.ended;
-    connections_.erase(found);
+    const bool tells = !found->second.ended;
+    forget(id);
     if (tells)
         tell(wire::RelayEnd{id});
+}
+
+void Relay::forget(std::uint64_t id) {
+    connections_.erase(id);
+    look_whether_empty();
+}
+
+void Relay::look_whether_empty() {
+    if (when_empty_ && connections_.empty())
+        loop_.post(std::exchange(when_empty_, nullptr));
+}
+
+void Relay::when_empty(std::function<void()> then) {
+    when_empty_ = std::move(then);
+    look_whether_empty();
+}
+
+void Relay::finish(std::function<void()> then) {
+    std::vector<std::uint64_t> ids;
+    for (const auto &[id, connection] : connections_)
+        ids.push_back(id);
+    when_empty_ = nullptr;
+    for (std::uint64_t id : ids)
+        end(id);
+    when_empty(std::move(then));
 }
 
 } // namespace pmixhost

@@ -36,6 +36,10 @@ class Relay {
     void on_end(const wire::RelayEnd &message);
     // Closes it here, and says so to the other end.
     void drop(std::uint64_t id);
+    // `then` is posted once no connection is left.
+    void when_empty(std::function<void()> then);
+    // The other end has gone. What came is still handed on, for a few seconds; then `then` is posted.
+    void finish(std::function<void()> then);
 
   private:
     struct Connection {
@@ -53,10 +57,14 @@ class Relay {
     void on_ready(std::uint64_t id, unsigned ready);
     bool read_some(std::uint64_t id, Connection &connection);
     bool write_some(std::uint64_t id, Connection &connection);
+    void end(std::uint64_t id);
+    void forget(std::uint64_t id);
+    void look_whether_empty();
 
     EventLoop &loop_;
     Send send_;
     std::map<std::uint64_t, Connection> connections_;
+    std::function<void()> when_empty_; // while some are left
 };
 
 } // namespace pmixhost

@@ -81,17 +81,16 @@ void StepDesks::drop(Id id, const std::string &why) {
 bool StepDesks::has_unsent() {
     if (!context_.ending || desks_.empty())
         return false;
+    if (tools_.library_sends())
+        return true;
     if (sends_until_ == TimePoint::max()) {
         sends_until_ = context_.now() + last_answers;
         next_look_ = std::min(next_look_, sends_until_); // so that the loop wakes then, and this is asked again
-        library_sends_ = std::make_shared<bool>(context_.library && !context_.library_stuck);
-        if (*library_sends_)
-            context_.library->after_sending([sends = library_sends_] { *sends = false; });
+        context_.loop.post([] {});                       // and services are asked for that once more
     }
-    return context_.now() < sends_until_ &&
-           (*library_sends_ || std::any_of(desks_.begin(), desks_.end(), [](const auto &entry) {
+    return context_.now() < sends_until_ && std::any_of(desks_.begin(), desks_.end(), [](const auto &entry) {
                return entry.second.mesh->has_unsent() || entry.second.relay->has_unread();
-           }));
+           });
 }
 
 std::size_t StepDesks::relayed(bool of_others) const {

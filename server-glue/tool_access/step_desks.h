@@ -65,7 +65,6 @@ class StepDesks final : public StepService {
     TimePoint next_look_ = TimePoint::max(); // whether those that have asked can be answered
     RateLimit refused_;
     TimePoint sends_until_ = TimePoint::max(); // at the end
-    std::shared_ptr<bool> library_sends_;      // then: whether libpmix has yet to send what it was told
 };
 
 } // namespace pmixhost

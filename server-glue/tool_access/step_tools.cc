@@ -16,6 +16,9 @@
 namespace pmixhost {
 
 static constexpr std::size_t most_unsure = 64; // tools whose connection nobody knows are rare
+// How long the end of a job waits for a tool that does not read.
+static constexpr auto unread_patience = std::chrono::milliseconds(500);
+static constexpr int most_prolonged = 3; // by as much again, where tools do read
 
 StepTools::StepTools(StepContext &context)
     : StepService(context.services), context_(context), rights_(context.loop, context.log, context.settings),
@@ -219,6 +222,24 @@ void StepTools::connected(ToolConnectedAsk ask) {
     }
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));
+}
+
+bool StepTools::library_sends() {
+    if (!sends_) {
+        sends_ = std::make_shared<bool>(context_.library && !context_.library_stuck);
+        sends_until_ = context_.now() + unread_patience;
+        if (*sends_)
+            context_.library->after_sending([sends = sends_] { *sends = false; });
+    }
+    return *sends_;
+}
+
+// Where all of them have read what there was, it is this host that is slow; or a process that is no tool does not read.
+void StepTools::on_time(TimePoint now) {
+    if (now < next_time())
+        return;
+    *sends_ = prolonged_++ < most_prolonged && how_many() > 0 && most_unsent() == 0 && !context_.library_stuck;
+    sends_until_ = now + unread_patience;
 }
 
 // Where the step's hosts prove with a secret, a desk could not.

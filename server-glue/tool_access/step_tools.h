@@ -65,8 +65,14 @@ class StepTools final : public StepService {
 
     void take_asks(UpcallHandlers &handlers) override;
     void on_address() override;
+    // At the end: has libpmix yet to write what it was told for tools, and answered? Not where one does not read.
+    bool library_sends();
+
 
   private:
+    TimePoint next_time() const override { return sends_ && *sends_ ? sends_until_ : TimePoint::max(); }
+    void on_time(TimePoint now) override;
+    bool has_unsent() override { return context_.ending && how_many() > 0 && library_sends(); }
     void connected(ToolConnectedAsk ask);
     void offer_to_launcher(const RendezvousServer &server);
 
@@ -96,4 +102,7 @@ class StepTools final : public StepService {
     std::function<void()> on_coming_;
 };
 
+    std::shared_ptr<bool> sends_; // null: library_sends() has not been asked
+    TimePoint sends_until_;       // then
+    int prolonged_ = 0;           // how often
 } // namespace pmixhost

@@ -179,6 +179,32 @@ void an_end_is_told_when_all_is_through(void **) {
     assert_int_equal(f.far.size(), 0);
 }
 
+// All of it in one turn, as where a daemon says its last and leaves.
+void what_came_before_the_other_end_left_is_handed_on(void **) {
+    Fixture f;
+    Pair tool, silent;
+    f.near.add(7, std::move(tool.inner));
+    f.near.add(8, std::move(silent.inner));
+    std::string last = pattern(wire::relay_window); // more than the socket takes at once
+    bool is_over = false;
+    f.near.on_bytes({7, last});
+    f.near.finish([&] { is_over = true; });
+    assert_false(is_over);
+    assert_int_equal(f.near.size(), 1);
+    assert_true(at_end(silent.outer.get()));
+    std::string read;
+    run_until(*f.loop, [&] {
+        char buffer[65536];
+        ssize_t n;
+        while ((n = ::recv(tool.outer.get(), buffer, sizeof buffer, MSG_DONTWAIT)) > 0)
+            read.append(buffer, static_cast<std::size_t>(n));
+        return n == 0;
+    });
+    assert_true(read == last);
+    run_until(*f.loop, [&] { return is_over; });
+    assert_int_equal(f.near.size(), 0);
+}
+
 void one_that_does_not_keep_to_the_window_is_closed(void **) {
     Fixture f;
     Pair server;
@@ -431,6 +457,7 @@ int main() {
         cmocka_unit_test(what_nobody_has_read_yet_is_known),
         cmocka_unit_test(who_does_not_read_costs_a_window_and_holds_up_nobody),
         cmocka_unit_test(an_end_is_told_when_all_is_through),
+        cmocka_unit_test(what_came_before_the_other_end_left_is_handed_on),
         cmocka_unit_test(one_that_does_not_keep_to_the_window_is_closed),
         cmocka_unit_test(what_is_of_no_connection_is_dropped),
         cmocka_unit_test(a_name_belongs_to_the_connection_before_it),

@@ -242,8 +242,18 @@ like "pmixhost servers lists it" "$(at_login "$pmixhost" servers)" "$nspace +0 +
 is "pmixhost ps lists its processes" "$(at_login "$pmixhost" ps | awk -v job="$nspace" '$1 == job' | grep -c .)" 2
 unlike "no other user gets in" "$(other_user "$clients/tool" nspace "$nspace" who)" '^tool'
 is "one desk serves them all" "$(on_host head pgrep -u pmixuser1 -x -c pmixhostd)" 1
+# The desk is held up, so it hears of what the job's daemon says last only when srun has ended: then the kernel lets go
+# who stands in a group of processes that nobody is left to continue.
+at_login "$pmixhost" events --kind aborted --json "$nspace" >"$test_dir/heard" &
+listener=$!
+ok "a tool listens by the desk" until_true 20 grep -q "listening to job $nspace" "$test_dir/heard"
+on_host head pkill -STOP -u pmixuser1 -x pmixhostd
 end_job
-is "the desk ends with srun" "$(on_host head pgrep -u pmixuser1 -x -c pmixhostd)" 0
+on_host head pkill -CONT -u pmixuser1 -x pmixhostd
+ok "what the daemon says last it hears, though srun has ended" until_true 20 \
+    grep -q "PMIX_ERR_PROC_ABORTED.*$nspace:0" "$test_dir/heard"
+ok "and ends" wait "$listener"
+ok "the desk ends with srun" until_true 15 eval '! on_host head pgrep -u pmixuser1 -x pmixhostd >/dev/null'
 is "and the files go" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-starters-*')" ""
 
 under "a launcher without a rule" 'launchers = "on"'
