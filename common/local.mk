@@ -40,6 +40,7 @@ common_libcommon_files = \
 	common/text/nearest_name.h common/text/nearest_name.cc common/text/shell_words.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \
+	common/start/agent_description.h common/start/agent_description.cc \
 	common/start/exec_words.h common/start/exec_words.cc common/start/task_output.h common/start/task_output.cc \
 	common/start/starter_command.h common/start/task_spec.h common/start/task_spec.cc \
 	common/process/captured_command.h common/process/captured_command.cc common/process/exit_code.h common/process/pointers.h \

@@ -175,6 +175,7 @@ server_glue_libglue_files = \
 	server-glue/tasks/job_info.h server-glue/tasks/job_info.cc server-glue/tasks/local_tasks.h \
 	server-glue/tasks/local_tasks.cc server-glue/tasks/remedies.h server-glue/tasks/remedies.cc \
 	server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
+	server-glue/tasks/agent_descriptions.h server-glue/tasks/agent_descriptions.cc \
 	server-glue/debug/exec_stop_watch.h server-glue/debug/exec_stop_watch.cc \
 	server-glue/debug/step_stops.h server-glue/debug/step_stops.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_lives.h \
@@ -292,7 +293,8 @@ server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
 server_glue_pmixhost_task_files = server-glue/tasks/task_program.cc \
 	common/process/descriptor_message.cc common/process/exec_stop.cc common/process/output_file.cc \
-	common/base/result.cc common/start/start_document.cc common/start/task_output.cc common/start/task_spec.cc
+	common/base/result.cc common/start/agent_description.cc common/start/start_document.cc \
+	common/start/task_output.cc common/start/task_spec.cc
 server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
 server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libgcc
 

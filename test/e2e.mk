@@ -13,7 +13,7 @@ E2E_CLIENTS = \
 	test/e2e/clients/die \
 	test/e2e/clients/ended test/e2e/clients/events test/e2e/clients/cross_job_events \
 	test/e2e/clients/family test/e2e/clients/fence_data test/e2e/clients/fence_lost \
-	test/e2e/clients/fence_reqd test/e2e/clients/fence_sub test/e2e/clients/fence_timeout \
+	test/e2e/clients/fence_reqd test/e2e/clients/fence_sub test/e2e/clients/fence_timeout test/e2e/clients/fork_agent \
 	test/e2e/clients/group test/e2e/clients/group_ends test/e2e/clients/group_invite \
 	test/e2e/clients/hello test/e2e/clients/io_tool \
 	test/e2e/clients/jobinfo \

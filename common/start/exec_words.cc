@@ -33,6 +33,9 @@ bool ExecWords::take() {
             bytes.pop_back();
             if (!take_copy(std::move(fd)))
                 return true;
+        } else if (fd && bytes.ends_with('d')) {
+            bytes.pop_back();
+            description = std::move(fd);
         } else if (fd) {
             armed = std::move(fd);
         }

@@ -12,7 +12,8 @@ namespace pmixhost {
 struct ExecWords {
     static constexpr std::size_t longest = 4096;
     std::string said;
-    UniqueFd armed; // with "=": for the stop at the first instruction (common/process/exec_stop.h)
+    UniqueFd armed;       // with "=": for the stop at the first instruction (common/process/exec_stop.h)
+    UniqueFd description; // with "d": what an agent is to start (common/start/agent_description.h)
     std::vector<OutputCopy> copies;
     UniqueFd task; // the connection: a task that could not execute its program ends when it is dropped
 

@@ -89,6 +89,8 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
             add("output_only", "1");
         for (auto [first, last] : app.stop_on_exec)
             add("stop", fmt::format("{} {}", first, last));
+        if (!app.fork_agent.empty())
+            text("fork_agent", app.fork_agent);
         for (const auto &change : app.changes) {
             auto word = std::find_if(std::begin(change_words), std::end(change_words),
                                      [&](const auto &entry) { return entry.second == change.kind; });
@@ -166,6 +168,8 @@ Result<std::vector<TaskApp>> decode_task_spec(std::string_view text) {
             app.program = std::move(*plain);
         else if (key == "arg")
             app.argv.push_back(std::move(*plain));
+        else if (key == "fork_agent")
+            app.fork_agent = std::move(*plain);
         else if (key == "prefix")
             app.prefix.push_back(std::move(*plain));
         else if (key == "cwd")

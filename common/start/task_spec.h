@@ -7,6 +7,7 @@
 //   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1    no_input 1
 //   prefix W (word by word)
 //   stop FIRST LAST (ranks that are stopped at their first instruction)
+//   fork_agent P (is executed instead, and starts the program: common/start/agent_description.h)
 //   output_file P    output_pattern P    output_directory P    output_only 1 (task_output.h)
 //   set NAME=VALUE    add NAME=VALUE    unset NAME
 //   prepend SEP NAME=VALUE    append SEP NAME=VALUE    first SEP NAME=VALUE
@@ -46,6 +47,7 @@ struct TaskApp {
     bool no_input = false;                  // its standard input is /dev/null, whatever the RM has given it
     TaskOutput output;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> stop_on_exec; // ranks, first to last
+    std::string fork_agent;                                            // PMIX_FORKEXEC_AGENT; empty: there is none
     bool operator==(const TaskApp &) const = default;
 };
 
@@ -71,6 +73,8 @@ inline constexpr const char *spawn_directory_variable = "PMIXHOST_SPAWN_DIRECTOR
 //   "+"                  it is about to execute the program
 //   "="                  behind that, with the descriptor of common/process/exec_stop.h: it stops at the program's
 //                        first instruction
+//   "d"                  with a descriptor: that of common/start/agent_description.h, where the program is an agent
+//                        that starts it
 //   "c"                  with a descriptor, three times for each stream that is to be copied: those of OutputCopy
 //                        (common/process/output_file.h), in their order
 //   "-STAGE ERRNO TEXT"  it could not (STAGE is d (directory), o (file of its output), p (program)

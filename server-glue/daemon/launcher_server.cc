@@ -35,6 +35,20 @@ int spawn_status_of(ErrorKind kind) {
     }
 }
 
+// The host with the most agents that will be tools of its daemon (PMIX_FORKEXEC_AGENT), and how many.
+std::pair<std::string, std::uint32_t> most_fork_agents(const SpawnPlan &plan) {
+    std::map<std::string_view, std::uint32_t> agents;
+    std::pair<std::string, std::uint32_t> most;
+    for (const auto &app : plan.apps) {
+        for (std::uint32_t i = 0; !app.fork_agent.empty() && i < app.count; ++i) {
+            const auto &host = plan.host_of_rank[app.first + i];
+            if (std::uint32_t here = ++agents[host]; here > most.second)
+                most = {host, here};
+        }
+    }
+    return most;
+}
+
 std::string line_of(const std::string &text) {
     return fmt::format("pmixhost: {}\n", text);
 }
@@ -147,6 +161,18 @@ bool LauncherServer::begin(const Spawner &from, wire::SpawnRequest request, std:
     if (auto *no = std::get_if<SpawnRefusal>(&planned))
         return refuse(no->status, no->text);
     auto &plan = std::get<SpawnPlan>(planned);
+    if (plan.has_fork_agents() && settings_.tools_enabled != "on")
+        return refuse(PMIX_ERR_NOT_SUPPORTED,
+                      "PMIX_FORKEXEC_AGENT is not supported here: the agent comes to the job's server as a tool, and "
+                      "tools are switched off (tools.enabled); next: PMIX_EXEC_AGENT, which needs no server");
+    // One that is not let in would end, and the job with it, half started.
+    if (auto [host, agents] = most_fork_agents(plan); agents > settings_.tools_max_connections)
+        return refuse(
+            PMIX_ERR_NOT_SUPPORTED,
+            fmt::format("PMIX_FORKEXEC_AGENT is not supported here for {} processes on host {}: each agent comes "
+                        "to the job's server there as a tool, and that takes {} (tools.max_connections); next: "
+                        "more hosts, or PMIX_EXEC_AGENT, which needs no server",
+                        agents, host, settings_.tools_max_connections));
     plan.parent_host = from.host;
     auto command = starter->command(plan);
     if (!command)

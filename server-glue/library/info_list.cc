@@ -113,6 +113,23 @@ void InfoList::add_process_infos(const char *key, const std::vector<ProcessInfo>
         copies[i].state = from.state;
     }
 }
+// As the library frees them.
+static char **copied_list(const std::vector<std::string> &texts) {
+    auto **list = static_cast<char **>(std::calloc(texts.size() + 1, sizeof(char *)));
+    if (!list)
+        throw std::bad_alloc();
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        list[i] = copied(texts[i].data(), texts[i].size());
+    return list;
+}
+void InfoList::add_app(const char *key, const App &app) {
+    auto *copy = static_cast<pmix_app_t *>(empty_array(key, PMIX_APP, 1, sizeof(pmix_app_t)));
+    copy->cmd = copied(app.command.data(), app.command.size());
+    copy->argv = copied_list(app.argv);
+    copy->env = copied_list(app.environment);
+    copy->cwd = copied(app.directory.data(), app.directory.size());
+    copy->maxprocs = 1;
+}
 void InfoList::add_attributes(const char *key, const std::vector<Attribute> &attributes) {
     auto *copies =
         static_cast<pmix_regattr_t *>(empty_array(key, PMIX_REGATTR, attributes.size(), sizeof(pmix_regattr_t)));

@@ -45,6 +45,13 @@ class InfoList {
         pmix_proc_state_t state;
     };
     void add_process_infos(const char *key, const std::vector<ProcessInfo> &processes);
+    struct App { // a pmix_app_t, of one process
+        std::string command;
+        std::vector<std::string> argv, environment;
+        std::string directory;
+    };
+    // An array of one element.
+    void add_app(const char *key, const App &app);
     struct Attribute { // a pmix_regattr_t
         std::string name, key;
         pmix_data_type_t type;

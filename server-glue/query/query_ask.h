@@ -17,8 +17,8 @@ struct QueryAsk {
         std::vector<std::string> keys;
         // Its qualifiers; one that was not said is empty.
         std::string nspace, process_set, group, queue, allocation, host;
-        std::vector<Process> processes; // PMIX_PROCID, or PMIX_RANK with PMIX_NSPACE
-        std::optional<std::uint32_t> node, session;
+        std::vector<Process> processes;                  // PMIX_PROCID, or PMIX_RANK with PMIX_NSPACE
+        std::optional<std::uint32_t> node, session, pid; // pid: PMIX_PROC_PID
         std::uint8_t range = PMIX_RANGE_SESSION;
         bool local_only = false, average = false, minmax = false;
         bool asks_qualifiers = false;                         // which ones the key has, not what is asked by the key

@@ -214,6 +214,18 @@ pmix_status_t attribute_list(QueryPort &port, const Query &, const char *key, In
     return PMIX_SUCCESS;
 }
 
+// libpmix does not say who asks, so an agent says which process it is, and what it is told is kept no longer than it
+// needs it (agent_descriptions.h).
+pmix_status_t agents_program(QueryPort &port, const Query &query, const char *key, InfoList &out) {
+    if (query.pid.value_or(0) == 0)
+        return PMIX_ERR_BAD_PARAM;
+    auto told = port.described_to(static_cast<pid_t>(*query.pid));
+    if (!told)
+        return status_of(told.failure());
+    out.add_app(key, {told->file, told->argv, told->environment, told->directory});
+    return PMIX_SUCCESS;
+}
+
 // What the library says of itself when it is asked in this way, the host says of the host.
 pmix_status_t attribute_support(QueryPort &port, const Query &query, const char *key, InfoList &out) {
     InfoList array;
@@ -357,6 +369,8 @@ const QueryKey table[] = {
     {PMIXHOST_KEY(PMIX_HOST_FUNCTIONS), .from_here = function_list},
     {PMIXHOST_KEY(PMIX_QUERY_STORAGE_LIST), .from_here = no_storage, .has_answer = false},
     {PMIXHOST_KEY(PMIX_QUERY_SPAWN_SUPPORT), .from_here = spawn_support, .offered = spawns},
+    {PMIXHOST_KEY(PMIX_FORKEXEC_AGENT), .from_here = agents_program, .of_agent = true, .qualifiers = PMIX_PROC_PID,
+     .offered = spawns},
     {PMIXHOST_KEY(PMIX_QUERY_DEBUG_SUPPORT), .from_here = debug_support},
     {PMIXHOST_KEY(PMIX_QUERY_AUTHORIZATIONS), .from_rights = rights},
     {PMIXHOST_KEY(PMIX_QUERY_ALLOCATION), .from_here = allocation, .qualifiers = PMIX_ALLOC_ID "," PMIX_SESSION_ID,
@@ -423,6 +437,8 @@ std::string QueryKey::part_of_table(const Query &query) const {
     bool single = of_processes && !query.processes.empty() &&
                   std::none_of(query.processes.begin(), query.processes.end(),
                                [](const Process &process) { return process.rank == PMIX_RANK_WILDCARD; });
+    if (of_agent)
+        return fmt::format("{} {}", key, query.pid.value_or(0));
     if (!from_table || single)
         return {};
     return fmt::format("{} {} {} {} {}", key, query.nspace, query.host, query.node.value_or(no_host),

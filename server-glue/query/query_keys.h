@@ -29,6 +29,7 @@ struct QueryKey {
     bool of_one_host = false;         // of the table only what this host has, unless another one is named
     bool of_any_job = false;          // the table of another job than this one is asked for there
     bool of_processes = false;        // of the table only the processes that are named, if any are
+    bool of_agent = false;            // what the agent with that pid is to start
     // The qualifiers that it obeys, beside those that every key has (common_qualifiers): joined by commas.
     const char *qualifiers = "";
     // Whether a query is right, before the RM or other hosts are asked; null: any is.
@@ -45,8 +46,8 @@ struct QueryKey {
                                   HostIndex &host) const;
     // Is the answer known without the other hosts?
     bool is_local(const QueryPort &port, const Query &query) const;
-    // The same for all questions whose answer is the same part of the table, which may be as large as the job; empty
-    // for others. One such part is told once in a call.
+    // The same for all questions whose answer is the same part of the table, which may be as large as the job, or the
+    // same agent's program; empty for others. One such part is told once in a call.
     std::string part_of_table(const Query &query) const;
     // The first qualifier that must be obeyed and is not; empty: there is none.
     std::string disobeyed(const Query &query) const;

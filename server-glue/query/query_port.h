@@ -1,6 +1,7 @@
 // What queries need to know of their surroundings (query_service.h, query_keys.h).
 #pragma once
 
+#include "common/start/agent_description.h"
 #include "server-glue/groups/group_registry.h"
 #include "server-glue/query/host_support.h"
 #include "server-glue/query/process_table.h"
@@ -40,6 +41,8 @@ class QueryPort {
     virtual HostAbilities abilities() = 0;
     // `done` comes when the rules for tools are known; perhaps at once, perhaps never.
     virtual void ask_rights(std::function<void(const ToolActions &)> done) = 0;
+    // What an agent of this host is to start (PMIX_FORKEXEC_AGENT). Fails (not_found, invalid).
+    virtual Result<AgentDescription> described_to(pid_t agent) = 0;
     // For the log: why a key has no answer.
     virtual void unanswered(const std::string &key, pmix_status_t status, const std::string &why) = 0;
 };

@@ -16,6 +16,24 @@ namespace {
 // In one call, unless the job is larger: what one part that is as large as the job has, and another one.
 constexpr std::size_t enough_told = 200'000;
 
+// Each string is one, and so is each further part of it.
+std::size_t elements_of(const pmix_app_t &app) {
+    std::size_t strings = 0, bytes = 0;
+    auto add = [&](const char *text) {
+        ++strings;
+        bytes += std::strlen(text);
+    };
+    for (const char *text : {app.cmd, app.cwd}) {
+        if (text)
+            add(text);
+    }
+    for (char **list : {app.argv, app.env}) {
+        for (; list && *list; ++list)
+            add(*list);
+    }
+    return strings + bytes / sizeof(pmix_proc_t);
+}
+
 // Of about the size of a pmix_proc_t.
 std::size_t elements_of(const pmix_info_t *infos, std::size_t count) {
     std::size_t out = count;
@@ -28,6 +46,8 @@ std::size_t elements_of(const pmix_info_t *infos, std::size_t count) {
         const pmix_data_array_t &array = *value.data.darray;
         bool nested = array.type == PMIX_INFO && array.array;
         out += nested ? elements_of(static_cast<const pmix_info_t *>(array.array), array.size) : array.size;
+        for (std::size_t app = 0; array.type == PMIX_APP && array.array && app < array.size; ++app)
+            out += elements_of(static_cast<const pmix_app_t *>(array.array)[app]);
     }
     return out;
 }
@@ -58,7 +78,7 @@ void QueryService::query(TimePoint now, QueryAsk ask) {
     pending.missing = keys + 1; // so that it stays until all have been started
     pending.answers.resize(keys);
     std::size_t place = 0;
-    std::set<std::string> parts; // as large as the job: each once in a call
+    std::set<std::string> parts; // as large as the job, or as a program's environment: each once in a call
     for (const auto &query : ask.queries) {
         for (const auto &key : query.keys) {
             pending.answers[place].key = key;
@@ -70,7 +90,7 @@ void QueryService::query(TimePoint now, QueryAsk ask) {
                 refuse(id, place++, PMIX_ERR_BAD_PARAM,
                        fmt::format("the value of the qualifier {} is of a wrong type", printable(query.malformed)));
             else if (!part.empty() && !parts.insert(std::move(part)).second)
-                refuse(id, place++, PMIX_ERR_BAD_PARAM, "this table was asked for already in the same call");
+                refuse(id, place++, PMIX_ERR_BAD_PARAM, "this was asked for already in the same call");
             else
                 start(id, place++, *known, query, timeout);
         }

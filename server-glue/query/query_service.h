@@ -4,7 +4,8 @@
 // The status: SUCCESS when every key was answered, PARTIAL_SUCCESS when some were, and what is wrong with the first
 // when none was. The statuses of a key: NOT_SUPPORTED (not offered here, or a required qualifier is not), NOT_FOUND
 // (there is no such namespace, process, host, set, group, queue, allocation), BAD_PARAM (a qualifier it needs is
-// missing, one of its query has a value of a wrong type, or the same part of the table of processes once more),
+// missing, one of its query has a value of a wrong type, or the same part of the table of processes, or the same
+// agent's program, once more),
 // TIMEOUT, OUT_OF_RESOURCE (too many questions wait already).
 #pragma once
 

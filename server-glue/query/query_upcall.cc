@@ -75,6 +75,12 @@ bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query, std::option
         if (!number || *number < INT32_MIN || *number > UINT32_MAX)
             return false;
         rank = static_cast<Rank>(*number);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_PROC_PID)) {
+        if (value.type != PMIX_PID)
+            return read_number(value, query.pid);
+        if (value.data.pid > 0)
+            query.pid = static_cast<std::uint32_t>(value.data.pid);
+        return value.data.pid > 0;
     } else if (PMIX_CHECK_KEY(&info, PMIX_NODEID)) {
         return read_number(value, query.node);
     } else if (PMIX_CHECK_KEY(&info, PMIX_SESSION_ID)) {

@@ -53,6 +53,7 @@ class StepQueries final : public StepService, private QueryPort, private Process
     RmQuestions *rm_questions() override { return context_.backend.questions(); }
     HostAbilities abilities() override;
     void ask_rights(std::function<void(const ToolActions &)> done) override;
+    Result<AgentDescription> described_to(pid_t agent) override { return context_.tasks->described_to(agent); }
     void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
 
     void describe_this(const wire::JobTableRequest &message);

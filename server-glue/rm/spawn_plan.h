@@ -8,6 +8,7 @@
 #include "common/start/spawn_channel.h"
 #include "common/start/task_spec.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -68,6 +69,9 @@ struct SpawnPlan {
     std::optional<std::uint32_t> input_rank() const {
         auto named = stdin_rank ? stdin_rank : push_to_all ? std::nullopt : pushed_rank;
         return named == all_ranks ? std::nullopt : named;
+    }
+    bool has_fork_agents() const {
+        return std::any_of(apps.begin(), apps.end(), [](const TaskApp &app) { return !app.fork_agent.empty(); });
     }
     bool takes_input() const { return stdin_rank || (forwards & 1) != 0; } // PMIX_FWD_STDIN_CHANNEL
     std::uint32_t tasks() const { return static_cast<std::uint32_t>(host_of_rank.size()); }

@@ -55,7 +55,8 @@ bool names_ranks(const wire::SpawnDirective &d) {
 // An agent would run each daemon under a program that is the application's own; daemons end with that, whose time is
 // over; and a set of processes by that name is the application's.
 bool is_of_the_application(const wire::SpawnDirective &d) {
-    return d.key == PMIX_EXEC_AGENT || d.key == PMIX_JOB_TIMEOUT || d.key == PMIX_PSET_NAME;
+    return d.key == PMIX_EXEC_AGENT || d.key == PMIX_FORKEXEC_AGENT || d.key == PMIX_JOB_TIMEOUT ||
+           d.key == PMIX_PSET_NAME;
 }
 
 bool is_not_for_daemons(const wire::SpawnDirective &d) {

@@ -86,11 +86,14 @@ class Planner {
                     app.stop_on_exec.emplace_back(low, high);
             }
             // It is told apart from a program by nobody: it would be what stands, and the program would run.
-            if (!app.stop_on_exec.empty() && !wishes_of_app_[i].exec_agent.empty())
+            const Wishes &wishes = wishes_of_app_[i];
+            bool execs = !wishes.exec_agent.empty();
+            if (!app.stop_on_exec.empty() && (execs || !wishes.fork_agent.empty()))
                 return refuse_spawn(PMIX_ERR_NOT_SUPPORTED,
                                     "{} cannot be stopped at its first instruction (PMIX_DEBUG_STOP_ON_EXEC): it is "
-                                    "started by an agent (PMIX_EXEC_AGENT), {}; next: PMIX_DEBUG_STOP_IN_INIT",
-                                    argv_of_app_[i].front(), wishes_of_app_[i].exec_agent);
+                                    "started by an agent ({}), {}; next: PMIX_DEBUG_STOP_IN_INIT",
+                                    argv_of_app_[i].front(), execs ? "PMIX_EXEC_AGENT" : "PMIX_FORKEXEC_AGENT",
+                                    execs ? wishes.exec_agent : wishes.fork_agent);
         }
         return {};
     }
@@ -159,6 +162,11 @@ class Planner {
             out.program = wishes.exec_agent;
             out.argv.insert(out.argv.begin(), out.program);
         }
+        if (!wishes.fork_agent.empty() && !wishes.exec_agent.empty())
+            return refuse_spawn(PMIX_ERR_BAD_PARAM,
+                                "{} cannot be started by two agents, {} (PMIX_FORKEXEC_AGENT) and {} (PMIX_EXEC_AGENT)",
+                                argv_of_app_.back().front(), wishes.fork_agent, wishes.exec_agent);
+        out.fork_agent = wishes.fork_agent;
         out.directory = wishes.directory.empty() ? app.directory : wishes.directory;
         if (!wishes.prefix.empty()) {
             out.changes.push_back({Kind::first, "PATH", wishes.prefix + "/bin", ':'});

@@ -94,7 +94,7 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_DEBUGGER_DAEMONS, honoured),
     PMIXHOST_SPAWN(PMIX_SPAWN_TOOL, library),     // all processes may be tools, too
     PMIXHOST_SPAWN(PMIX_COSPAWN_APP, honoured),
-    PMIXHOST_SPAWN(PMIX_FORKEXEC_AGENT, always_refused),
+    PMIXHOST_SPAWN(PMIX_FORKEXEC_AGENT, honoured),
     PMIXHOST_SPAWN(PMIX_EXEC_AGENT, honoured),
     PMIXHOST_SPAWN(PMIX_LAUNCHER_DAEMON, always_refused),
     PMIXHOST_SPAWN(PMIX_RUNTIME_OPTIONS, missing),

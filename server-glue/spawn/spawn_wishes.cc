@@ -78,11 +78,8 @@ Verdict WishReader::read(const wire::SpawnDirective &d, Wishes &wishes, bool of_
     if (known->treatment == SpawnAttribute::Treatment::library)
         return {};
     if (known->treatment == SpawnAttribute::Treatment::always_refused)
-        return refuse_spawn(
-            PMIX_ERR_NOT_SUPPORTED, "{} is not supported: {}", known->name,
-            d.key == PMIX_FORKEXEC_AGENT
-                ? "PMIX_EXEC_AGENT starts what becomes the program, PMIX_DEBUGGER_DAEMONS what is beside it"
-                : "the resource manager has daemons of its own");
+        return refuse_spawn(PMIX_ERR_NOT_SUPPORTED, "{} is not supported: the resource manager has daemons of its own",
+                            known->name);
     std::string_view key = d.key;
     if (auto no = read_environment(key, d, wishes); no || handled_)
         return no;
@@ -239,10 +236,13 @@ Verdict WishReader::settle() {
 }
 
 Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes) {
-    if (key == PMIX_WDIR || key == PMIX_PREFIX || key == PMIX_EXEC_AGENT) {
+    if (key == PMIX_WDIR || key == PMIX_PREFIX || key == PMIX_EXEC_AGENT || key == PMIX_FORKEXEC_AGENT) {
         if (!is_text(d))
             return malformed(d);
-        (key == PMIX_WDIR ? wishes.directory : key == PMIX_PREFIX ? wishes.prefix : wishes.exec_agent) = d.text;
+        (key == PMIX_WDIR         ? wishes.directory
+         : key == PMIX_PREFIX     ? wishes.prefix
+         : key == PMIX_EXEC_AGENT ? wishes.exec_agent
+                                  : wishes.fork_agent) = d.text;
     } else if (key == PMIX_PSET_NAME) {
         if (!is_text(d) || !check_process_set_name(d.text))
             return malformed(d);

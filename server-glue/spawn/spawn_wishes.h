@@ -33,7 +33,7 @@ class HostWishes {
 // What can be said for the whole job or for one program.
 struct Wishes {
     std::shared_ptr<HostWishes> hosts; // the job's are of all its programs that name none; null: none is named
-    std::string directory, prefix, process_set, exec_agent;
+    std::string directory, prefix, process_set, exec_agent, fork_agent;
     std::vector<EnvironmentChange> changes;
     bool index_argv = false, merge = false;
     TaskOutput output; // never Place::pattern: `output_pattern`, which may be said first

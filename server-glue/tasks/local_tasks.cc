@@ -15,6 +15,7 @@ LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, const De
     : loop_(loop), log_(log), step_(step), stops_(stops), table_(table), callbacks_(std::move(callbacks)),
       watch_(loop, [this](Rank rank, std::optional<int> status) { task_gone(rank, status); }),
       lives_(step.map.ranks_on(step.self).size()),
+      descriptions_(loop, [this](Rank rank) { return watch_.pid_of(rank); }),
       registration_(loop, log, step, stops, std::move(directory), lives_,
                     // Without a door this daemon starts the tasks, which have its binding.
                     {[this](Rank rank) { return door_ ? watch_.pid_of(rank) : ::getpid(); }, callbacks_.on_serving,
@@ -42,6 +43,8 @@ void LocalTasks::exec_report(Rank rank, ExecWords words) {
     auto report = parse_start_report(words.said);
     if (!report.running)
         return callbacks_.on_launch_failed(report.failure, std::move(words.task));
+    if (words.description && !lives_.gone(rank) && !lives_.connected(rank))
+        descriptions_.keep(rank, std::move(words.description));
     for (auto &copy : words.copies) {
         if (auto copies = callbacks_.copy_output(rank, std::move(copy)); !copies)
             return callbacks_.on_launch_failed({'o', EIO, copies.failure().text}, UniqueFd());
@@ -105,6 +108,7 @@ void LocalTasks::ended(Rank rank, std::optional<int> wait_status) {
 
 void LocalTasks::client_connected(Rank rank) {
     lives_.has_connected(rank);
+    descriptions_.drop(rank); // its agent has had its answer
     send_proxy_clients();
 }
 
@@ -115,6 +119,7 @@ bool LocalTasks::client_finalized(Rank rank) {
 
 void LocalTasks::task_gone(Rank rank, std::optional<int> wait_status) {
     lives_.has_ended(rank, wait_status && WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == SIGPIPE);
+    descriptions_.drop(rank);
     if (table_)
         table_->set(step_.map.local_rank(rank), 0);
     callbacks_.on_gone(rank, wait_status);

@@ -13,6 +13,7 @@
 #include "common/start/exec_words.h"
 #include "common/start/task_spec.h"
 #include "server-glue/rm/rm_backend.h"
+#include "server-glue/tasks/agent_descriptions.h"
 #include "server-glue/tasks/task_door.h"
 #include "server-glue/tasks/task_lives.h"
 #include "server-glue/tasks/task_registration.h"
@@ -86,6 +87,8 @@ class LocalTasks {
     bool finalized(Rank rank) const { return lives_.finalized(rank); }
     bool any_ended_badly() const { return lives_.any_ended_badly(); }
     TaskWatch &watch() { return watch_; }
+    // As AgentDescriptions::tell().
+    Result<AgentDescription> described_to(pid_t agent) { return descriptions_.tell(agent); }
 
   private:
     void knock(TaskDoor::Knock knock);
@@ -102,6 +105,7 @@ class LocalTasks {
     std::unique_ptr<TaskDoor> door_;
     TaskWatch watch_;
     TaskLives lives_;
+    AgentDescriptions descriptions_;
     TaskRegistration registration_;
 };
 

@@ -5,6 +5,7 @@
 #include "common/process/exec_stop.h"
 #include "common/process/output_file.h"
 #include "common/process/pointers.h"
+#include "common/start/agent_description.h"
 #include "common/start/task_spec.h"
 
 #include <algorithm>
@@ -154,6 +155,35 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
     return file;
 }
 
+// From here on the program is the agent, which asks the daemon, as a tool, what it is to start. It is in the program's
+// directory, unless that is there in a container alone.
+void put_agent_before(int fd, TaskApp &app, std::uint32_t rank, std::string &file,
+                      std::vector<std::string> &environment) {
+    // What execve(2) would say; the agent's own failure would come when the start has been told.
+    struct stat status {};
+    int error_number = 0;
+    if (::stat(file.c_str(), &status) != 0 || ::access(file.c_str(), X_OK) != 0)
+        error_number = errno;
+    else if (!S_ISREG(status.st_mode))
+        error_number = EACCES;
+    if (error_number != 0)
+        fail(fd, 'p', error_number, fmt::format("cannot execute {}: {}", file, std::strerror(error_number)));
+    char *directory = ::getcwd(nullptr, 0);
+    AgentDescription description{rank, file, app.argv, environment, directory ? directory : ""};
+    std::free(directory);
+    auto sealed = seal_agent_description(description);
+    auto sent = sealed ? send_descriptor(fd, "d", sealed->get()) : Result<void>(sealed.failure());
+    if (!sent)
+        fail(fd, 's', EIO,
+             fmt::format("the agent {} cannot be told of {} (PMIX_FORKEXEC_AGENT): {}", app.fork_agent, file,
+                         sent.failure().text));
+    file = find_program(app.fork_agent, environment);
+    if (file.empty())
+        fail(fd, 'p', ENOENT, fmt::format("there is no program {} in PATH (PMIX_FORKEXEC_AGENT)", app.fork_agent));
+    app.argv = {app.fork_agent};
+    std::erase_if(environment, is_not_for_agents);
+}
+
 [[noreturn]] void become() {
     int fd = static_cast<int>(number("PMIXHOST_TASK_FD", UINT32_MAX));
     if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
@@ -206,6 +236,8 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
             fail(fd, 's', EIO,
                  fmt::format("{} cannot be stopped at its first instruction: {}", file, sent.failure().text));
     }
+    if (!app->fork_agent.empty())
+        put_agent_before(fd, *app, rank, file, environment);
     auto argv = pointers_to(app->argv), envp = pointers_to(environment);
     ::execve(file.c_str(), argv.data(), envp.data());
     fail(fd, 'p', errno, fmt::format("cannot execute {}: {}", file, std::strerror(errno)));

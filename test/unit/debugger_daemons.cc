@@ -167,9 +167,10 @@ void some_of_a_request_is_the_applications(void **) {
         request({text(PMIX_EXEC_AGENT, "/bin/wrap"), number(PMIX_JOB_TIMEOUT, 9), text(PMIX_PSET_NAME, "set"),
                  text(PMIX_WDIR, "/tmp")},
                 {app("a", 2), app("daemon", 0, {flag(PMIX_DEBUGGER_DAEMONS), text(PMIX_EXEC_AGENT, "/bin/own")})});
+    asked.directives.push_back(text(PMIX_FORKEXEC_AGENT, "/bin/starts"));
     auto daemons = take_daemons(asked);
     assert_true(daemons.has_value());
-    assert_int_equal(asked.directives.size(), 5); // with PMIX_NOTIFY_COMPLETION
+    assert_int_equal(asked.directives.size(), 6); // with PMIX_NOTIFY_COMPLETION
     assert_int_equal(daemons->directives.size(), 1);
     check(daemons->directives[0].key, PMIX_WDIR);
     assert_int_equal(daemons->apps[0].directives.size(), 2); // what is said of it alone is meant for it

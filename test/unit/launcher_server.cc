@@ -204,6 +204,56 @@ void a_request_does_not_wait_longer_than_for_a_spawn(void **) {
     assert_int_not_equal(world.replies[1].status, PMIX_ERR_TIMEOUT); // there is nothing to be started
 }
 
+// One program started by agents, and one that is started without.
+void ask_for_agents(World &world, std::uint64_t id, std::uint32_t agents, std::uint32_t others = 0) {
+    wire::SpawnRequest request;
+    request.id = id;
+    request.nspace = "parent";
+    for (auto count : {agents, others}) {
+        if (count == 0)
+            continue;
+        auto &app = request.apps.emplace_back();
+        app.command = "/bin/true";
+        app.argv = {"/bin/true"};
+        app.count = count;
+    }
+    request.apps.front().directives.push_back(
+        {PMIX_FORKEXEC_AGENT, 0, static_cast<std::uint8_t>(SpawnValue::text), "/opt/agent", 0});
+    world.daemon->send(peer_of(CentralRole::launcher, hosts), wire::SpawnRequest::type, share(wire::encode(request)));
+}
+
+// They come all at once, and one that is not let in would end the job when it is half started.
+void a_host_has_no_more_agents_than_tools_are_let_in(void **) {
+    World world(0ms, true, "exit 0");
+    world.opening->open();
+    world.settings.tools_max_connections = 2;
+    ask_for_agents(world, 1, 3);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_NOT_SUPPORTED);
+    assert_non_null(strstr(world.replies[0].reason.c_str(), "3 processes on host here"));
+    assert_non_null(strstr(world.replies[0].reason.c_str(), "takes 2 (tools.max_connections)"));
+    assert_int_equal(world.parents->size(), 0); // nothing was started
+    ask_for_agents(world, 2, 2, 2);             // who has no agent is no tool
+    world.run_until_replies(2);
+    assert_int_equal(world.parents->size(), 1);
+}
+
+// An agent that starts its process has to come to the job's server first.
+void without_tools_there_is_no_agent_that_asks(void **) {
+    World world(0ms, true, "exit 0");
+    world.opening->open();
+    world.settings.tools_enabled = "off";
+    ask_for_agents(world, 1, 1);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_NOT_SUPPORTED);
+    assert_non_null(strstr(world.replies[0].reason.c_str(), "tools.enabled"));
+    assert_int_equal(world.parents->size(), 0); // nothing was started
+    world.settings.tools_enabled = "on";
+    ask_for_agents(world, 2, 1);
+    world.run_until_replies(2);
+    assert_int_equal(world.parents->size(), 1);
+}
+
 void who_is_told_to_end_ends(void **) {
     World world(0ms, true);
     world.ask(1);
@@ -687,6 +737,8 @@ int main() {
     alarm(120); // a loop that waits is a failure
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_request_does_not_wait_longer_than_for_a_spawn),
+        cmocka_unit_test(a_host_has_no_more_agents_than_tools_are_let_in),
+        cmocka_unit_test(without_tools_there_is_no_agent_that_asks),
         cmocka_unit_test(who_is_told_to_end_ends),
         cmocka_unit_test(requests_of_one_moment_ask_the_rm_once_more_at_most),
         cmocka_unit_test(the_start_the_launch_and_the_end_come_in_order),

@@ -94,6 +94,12 @@ struct World final : QueryPort, ProcessSetPort, RmQuestions {
     void ask_rights(std::function<void(const ToolActions &)> done) override { rights = std::move(done); }
     bool answers(RmQuestion::Kind kind) const override { return kind != unknown; }
     void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override { rm = std::move(done); }
+    std::vector<std::string> agents_environment = {"PMIX_RANK=1"};
+    Result<AgentDescription> described_to(pid_t agent) override {
+        if (agent < 1000 && agent != 77)
+            return error(ErrorKind::not_found, "process {} is no agent", agent);
+        return AgentDescription{1, "/bin/ocean", {"ocean", ""}, agents_environment, "/tmp"};
+    }
     void unanswered(const std::string &key, pmix_status_t s, const std::string &why) override {
         log += fmt::format("{} {} {};", key, PMIx_Error_string(s), why);
     }
@@ -238,6 +244,43 @@ void a_call_is_told_so_much(void **) {
     assert_int_equal(std::count(world.log.begin(), world.log.end(), ';'), 2);
 }
 
+// A program's environment may be as large as the table of a job, and each of a host's agents has one.
+void what_agents_start_is_told_so_often(void **) {
+    World world;
+    constexpr std::size_t large = 1 << 20;
+    auto of_agent = [&](std::size_t number) {
+        auto query = world.one({PMIX_FORKEXEC_AGENT});
+        query.pid = static_cast<std::uint32_t>(1000 + number);
+        return query;
+    };
+    auto ask_of = [&](std::size_t agents) {
+        std::vector<QueryAsk::Query> queries;
+        for (std::size_t i = 0; i < agents; ++i)
+            queries.push_back(of_agent(i));
+        world.ask(std::move(queries));
+    };
+    // The same one once more is of no use to anybody.
+    world.ask({of_agent(0), of_agent(0), of_agent(1)});
+    assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
+    assert_int_equal(world.found->size(), 2);
+    assert_int_equal(std::count(world.log.begin(), world.log.end(), ';'), 1);
+    assert_non_null(std::strstr(world.log.c_str(), "already"));
+    // Few long strings.
+    world.agents_environment = {"A=" + std::string(large, 'x')};
+    ask_of(48);
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    ask_of(60);
+    assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
+    assert_in_range(world.found->size(), 48, 50);
+    // Many short ones, each of which takes a place of its own.
+    world.agents_environment.assign(50'000, "A=");
+    ask_of(3);
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    ask_of(10);
+    assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
+    assert_int_equal(world.found->size(), 4);
+}
+
 void each_key_has_a_status_of_its_own(void **) {
     World world;
     assert_int_equal(world.status_of(world.one({"my.own"})), PMIX_ERR_NOT_SUPPORTED);
@@ -258,6 +301,34 @@ void each_key_has_a_status_of_its_own(void **) {
     assert_int_equal(world.status_of(required), PMIX_ERR_NOT_SUPPORTED);
 }
 
+// libpmix does not say who asks, so an agent says which process it is.
+void an_agent_is_told_what_it_is_to_start(void **) {
+    World world;
+    auto query = world.one({PMIX_FORKEXEC_AGENT});
+    assert_int_equal(world.status_of(query), PMIX_ERR_BAD_PARAM);
+    query.pid = 0;
+    assert_int_equal(world.status_of(query), PMIX_ERR_BAD_PARAM);
+    query.pid = 78;
+    assert_int_equal(world.status_of(query), PMIX_ERR_NOT_FOUND);
+    query.pid = 77;
+    query.required = {PMIX_PROC_PID};
+    assert_int_equal(world.status_of(query), PMIX_SUCCESS);
+    const auto *value = world.value(PMIX_FORKEXEC_AGENT);
+    assert_int_equal(value->type, PMIX_DATA_ARRAY);
+    assert_int_equal(value->data.darray->type, PMIX_APP);
+    assert_int_equal(value->data.darray->size, 1);
+    const auto &app = *static_cast<pmix_app_t *>(value->data.darray->array);
+    assert_string_equal(app.cmd, "/bin/ocean");
+    assert_string_equal(app.argv[0], "ocean");
+    assert_string_equal(app.argv[1], "");
+    assert_null(app.argv[2]);
+    assert_string_equal(app.env[0], "PMIX_RANK=1");
+    assert_null(app.env[1]);
+    assert_string_equal(app.cwd, "/tmp");
+    world.has_rm = false; // nothing is spawned here
+    assert_int_equal(world.status_of(query), PMIX_ERR_NOT_SUPPORTED);
+}
+
 // What is listed as supported is answered, and nothing else, whatever the RM has.
 void what_is_supported_is_answered(void **) {
     const char *const all[] = {PMIX_TIME_REMAINING,     PMIX_QUERY_ALLOC_STATUS,    PMIX_QUERY_QUEUE_LIST,
@@ -274,6 +345,7 @@ void what_is_supported_is_answered(void **) {
                 query.processes = {{"job", 0, false}};
             query.local_only = true;
             query.allocation = "12";
+            query.pid = 77;
             return query;
         };
         auto keys = world.service.supported_keys();
@@ -879,7 +951,9 @@ int main() {
         cmocka_unit_test(the_groups_of_a_process_are_told),
         cmocka_unit_test(the_same_table_twice_in_a_call_is_refused),
         cmocka_unit_test(a_call_is_told_so_much),
+        cmocka_unit_test(what_agents_start_is_told_so_often),
         cmocka_unit_test(each_key_has_a_status_of_its_own),
+        cmocka_unit_test(an_agent_is_told_what_it_is_to_start),
         cmocka_unit_test(what_is_supported_is_answered),
         cmocka_unit_test(namespaces_are_told),
         cmocka_unit_test(no_time_is_too_long),

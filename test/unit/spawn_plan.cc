@@ -1,15 +1,24 @@
 // What PMIx_Spawn is asked, from the caller's structures to the plan, and what a spawned process
 // reads of it.
 #include "server-glue/spawn/plan_spawn.h"
+
+#include "common/process/descriptor_message.h"
+#include "common/start/agent_description.h"
+#include "common/start/exec_words.h"
 #include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/spawn_request.h"
+#include "server-glue/tasks/local_tasks.h"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <pmix.h>
 #include <set>
 #include <sstream>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "test/unit/check.h"
 
@@ -263,7 +272,153 @@ void an_agent_becomes_the_program(void **) {
     check(fmt::format("{}", fmt::join(plan.apps[0].argv, " ")), "/opt/agent prog x");
     check(format_process_sets(plan.process_sets), "prog=0;other=1"); // named as the programs are
     check(placed(ask(1, {text(PMIX_LAUNCHER_DAEMON, "/opt/daemon")})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
-    check(placed(ask(1, {text(PMIX_FORKEXEC_AGENT, "/opt/agent")})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+}
+
+void an_agent_starts_the_program(void **) {
+    auto request = ask(2, {text(PMIX_FORKEXEC_AGENT, "/opt/agent", true)});
+    auto result = plan_spawn(request, three_hosts());
+    const auto &plan = std::get<SpawnPlan>(result);
+    assert_true(plan.has_fork_agents());
+    check(plan.apps[0].program, "prog");
+    check(plan.apps[0].fork_agent, "/opt/agent");
+    check(fmt::format("{}", fmt::join(plan.apps[0].argv, " ")), "prog x");
+    auto encoded = encode_task_spec(plan.apps);
+    auto decoded = decode_task_spec(*encoded);
+    assert_true(decoded && *decoded == plan.apps);
+    auto none = plan_spawn(ask(2), three_hosts());
+    assert_false(std::get<SpawnPlan>(none).has_fork_agents());
+    const char *bad = PMIx_Error_string(PMIX_ERR_BAD_PARAM);
+    check(placed(ask(1, {number(PMIX_FORKEXEC_AGENT, 1)})), bad);
+    request.apps[0].directives = {text(PMIX_EXEC_AGENT, "/opt/other")};
+    check(placed(request), bad);
+}
+
+// A file in memory that nobody changes any more.
+void an_agents_description_is_whole_or_refused(void **) {
+    AgentDescription description{3, "/bin/prog", {"prog", "", "a\nb"}, {"A=", "B=x=y", "PMIX_RANK=3"}, "/tmp"};
+    auto sealed = seal_agent_description(description);
+    assert_true(sealed.ok());
+    assert_int_equal(::write(sealed->get(), "x", 1), -1);
+    auto read = read_agent_description(sealed->get());
+    assert_true(read && *read == description);
+    assert_true(*read_agent_description(sealed->get()) == description); // as often as it is asked for
+    description.argv.emplace_back(max_task_spec, 'x');
+    assert_false(seal_agent_description(description).ok());
+    // Nothing that a process may send instead keeps who reads it waiting.
+    int ends[2];
+    assert_int_equal(::pipe(ends), 0);
+    UniqueFd reading(ends[0]), writing(ends[1]), open(::memfd_create("open", MFD_ALLOW_SEALING));
+    assert_false(read_agent_description(reading.get()).ok());
+    assert_false(read_agent_description(open.get()).ok());
+    constexpr int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+    assert_int_equal(::write(open.get(), "nonsense", 8), 8);
+    assert_int_equal(::fcntl(open.get(), F_ADD_SEALS, seals), 0);
+    assert_false(read_agent_description(open.get()).ok());
+    UniqueFd large(::memfd_create("large", MFD_ALLOW_SEALING));
+    assert_int_equal(::ftruncate(large.get(), max_task_spec + 1), 0);
+    assert_int_equal(::fcntl(large.get(), F_ADD_SEALS, seals), 0);
+    assert_false(read_agent_description(large.get()).ok());
+}
+
+void an_agents_description_comes_with_what_a_task_says(void **) {
+    AgentDescription description{0, "/bin/prog", {"prog"}, {"PMIX_RANK=0"}, "/"};
+    auto sealed = seal_agent_description(description);
+    int ends[2];
+    assert_int_equal(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ExecWords words;
+    words.task.reset(ends[0]);
+    UniqueFd task(ends[1]);
+    assert_int_equal(::send(task.get(), "+", 1, MSG_NOSIGNAL), 1);
+    assert_true(send_descriptor(task.get(), "d", sealed->get()).ok());
+    assert_false(words.take());
+    task.reset();
+    assert_true(words.take());
+    check(words.said, "+");
+    auto read = read_agent_description(words.description.get());
+    assert_true(read && *read == description && !words.armed);
+}
+
+// One rank of a spawned job, which is an agent: this process.
+struct AgentsHost {
+    std::unique_ptr<EventLoop> loop;
+    Log log{2, LogLevel::error, "test"};
+    StepInfo step;
+    DebugStops stops;
+    std::optional<LocalTasks> tasks;
+    AgentsHost() {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        loop = std::move(*made);
+        step.nspace = "job";
+        step.map = *JobMap::create({"a"}, {{0, 1}});
+        step.apps.emplace_back();
+        LocalTasks::Callbacks callbacks;
+        callbacks.on_gone = [](Rank, std::optional<int>) {};
+        callbacks.on_all_ended = callbacks.on_launched = callbacks.on_first_runs = [] {};
+        callbacks.on_launch_failed = [](const TaskStartFailure &, UniqueFd) {};
+        tasks.emplace(*loop, log, step, stops, "/nonexistent", nullptr, std::move(callbacks));
+    }
+    static UniqueFd description() {
+        auto sealed = seal_agent_description({0, "/bin/prog", {"prog"}, {"SECRET=x"}, "/"});
+        assert_true(sealed.ok());
+        return std::move(*sealed);
+    }
+    void report() {
+        ExecWords words;
+        words.said = "+";
+        words.description = description();
+        tasks->exec_report(0, std::move(words));
+    }
+    bool is_told() { return tasks->described_to(::getpid()).ok(); }
+};
+
+// It has a program's environment, for which whoever comes may ask.
+void an_agents_description_goes_when_it_is_not_needed(void **) {
+    AgentsHost host;
+    host.tasks->started(0, ::getpid());
+    assert_false(host.is_told());
+    host.report();
+    assert_true(host.is_told());
+    assert_true(host.is_told()); // it may ask again
+    assert_false(host.tasks->described_to(1).ok());
+    assert_false(host.tasks->described_to(0).ok());
+    host.tasks->client_connected(1); // another one
+    assert_true(host.is_told());
+    host.tasks->client_connected(0); // what the agent has started
+    assert_false(host.is_told());
+    host.report();
+    assert_false(host.is_told());
+
+    AgentsHost ended;
+    ended.tasks->started(0, ::getpid());
+    ended.report();
+    assert_true(ended.is_told());
+    ended.tasks->ended(0, 0);
+    assert_false(ended.is_told());
+}
+
+// A program that never speaks PMIx does not say that it was started.
+void an_agents_description_goes_after_a_while(void **) {
+    AgentsHost host;
+    AgentDescriptions kept(
+        *host.loop, [](Rank rank) { return rank == 0 ? 77 : 0; }, std::chrono::milliseconds(10));
+    kept.keep(0, AgentsHost::description());
+    kept.keep(1, AgentsHost::description());
+    auto run_past = [&host] {
+        auto stop = host.loop->after(std::chrono::milliseconds(30), [&host] { host.loop->stop(); });
+        assert_true(host.loop->run().ok());
+    };
+    run_past();
+    assert_true(kept.tell(77).ok()); // an agent may be slow
+    assert_false(kept.tell(0).ok());
+    run_past();
+    assert_false(kept.tell(77).ok());
+}
+
+void an_agent_is_no_process_of_the_job(void **) {
+    for (const char *variable : {"PMIX_RANK=1", "PMIX_NAMESPACE=slurm.1.2", "PMIX_SERVER_URI41=x", "PMIX_HOSTNAME=n1"})
+        assert_true(is_not_for_agents(variable));
+    for (const char *variable : {"PMIX_SYSTEM_TMPDIR=/tmp", "PMIX_RANKS=1", "PATH=/bin", "PMIX_SECURITY_MODE=native"})
+        assert_false(is_not_for_agents(variable));
 }
 
 void streams_are_forwarded_where_that_is_possible(void **) {
@@ -373,6 +528,9 @@ void stops_for_debuggers_are_in_the_plan(void **) {
     check(stops(ask(2, {agent, flag(PMIX_DEBUG_STOP_ON_EXEC)})), cannot);
     check(stops(ask(2, {agent, number(PMIX_DEBUG_STOP_ON_EXEC, 1)})), cannot);
     check(stops(ask(2, {agent, flag(PMIX_DEBUG_STOP_IN_INIT)})), "init=0-1");
+    auto starts = text(PMIX_FORKEXEC_AGENT, "/opt/agent");
+    check(stops(ask(2, {starts, flag(PMIX_DEBUG_STOP_ON_EXEC)})), cannot);
+    check(stops(ask(2, {starts, flag(PMIX_DEBUG_STOP_IN_INIT)})), "init=0-1");
     auto of_one = ask(1, {number(PMIX_DEBUG_STOP_ON_EXEC, 0)});
     of_one.apps.push_back(of_one.apps[0]);
     of_one.apps[1].directives = {agent};
@@ -569,6 +727,12 @@ int main() {
         cmocka_unit_test(the_environment_is_changed_in_order),
         cmocka_unit_test(the_rest_of_the_directives_is_in_the_plan),
         cmocka_unit_test(an_agent_becomes_the_program),
+        cmocka_unit_test(an_agent_starts_the_program),
+        cmocka_unit_test(an_agents_description_is_whole_or_refused),
+        cmocka_unit_test(an_agents_description_comes_with_what_a_task_says),
+        cmocka_unit_test(an_agents_description_goes_when_it_is_not_needed),
+        cmocka_unit_test(an_agents_description_goes_after_a_while),
+        cmocka_unit_test(an_agent_is_no_process_of_the_job),
         cmocka_unit_test(streams_are_forwarded_where_that_is_possible),
         cmocka_unit_test(forwarded_output_may_be_gathered),
         cmocka_unit_test(stops_for_debuggers_are_in_the_plan),

@@ -281,7 +281,8 @@ static void ask_all_supported(const char *const *wanted, const char *const *unwa
         pmix_status_t rc = status_of(key, NULL, NULL);
         /* these want to know of which */
         bool of_one = !strcmp(key, PMIX_QUERY_PSET_MEMBERSHIP) || !strcmp(key, PMIX_QUERY_GROUP_MEMBERSHIP) ||
-                      !strcmp(key, PMIX_GROUP_NAMES) || !strcmp(key, PMIX_QUERY_ALLOC_STATUS);
+                      !strcmp(key, PMIX_GROUP_NAMES) || !strcmp(key, PMIX_QUERY_ALLOC_STATUS) ||
+                      !strcmp(key, PMIX_FORKEXEC_AGENT);
         if (rc != (of_one ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS))
             fail("%s is listed as supported: %s", key, status_name(rc));
     }

@@ -91,6 +91,22 @@ chmod 755 "$test_dir/agent.sh"
 in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.exec.agnt=$test_dir/agent.sh -- /bin/echo 'a b' c"
 is "PMIX_EXEC_AGENT prepares, and becomes the program" "$(grep -E '^(agent of|a b c)' <<<"$output")" $'agent of: /bin/echo a b c\na b c'
 
+# A fork/exec agent of each rank, which starts it and is itself a tool.
+agent=$PMIXHOST_CLIENTS/fork_agent
+in_allocation -N3 --ntasks-per-node=4 -- "\$R -N1 -n1 \$S count=4 pmix.host=n1,n2 pmix.mapby=node 'pmix.fe.agnt!=$agent' -- $agent child"
+is "PMIX_FORKEXEC_AGENT starts each rank of a job on two hosts" "$(grep '^started ' <<<"$output" | sort)" \
+    $'started 0 of 4, local 0 of 2 with 0,2\nstarted 1 of 4, local 0 of 2 with 1,3\nstarted 2 of 4, local 1 of 2 with 0,2\nstarted 3 of 4, local 1 of 2 with 1,3'
+is "as a tool of its own" "$(sed -nE 's/^agent ([^ ]+\.tool\.[01]\.[0-9]+) starts rank [0-3]$/\1/p' <<<"$output" | sort -u | wc -l)" 4
+ok "nobody complains" eval 'passed && ! grep -q FAIL <<<"$output"'
+in_allocation -N1 -n2 -- "\$R -n1 \$S env=A='x  y' cwd=/usr pmix.fe.agnt=$agent -- /bin/sh -c 'echo got: \$PWD \"\$A\" \$PMIX_RANK \"\$0\" \"\$@\"' 'one two' '*' ''"
+like "with its arguments, environment and directory" "$output" 'got: /usr x  y 0 one two \* '
+# Rank 0 fails when rank 1 runs.
+began=$test_dir/began
+in_allocation -N1 -n3 -- "\$R -n1 \$S count=2 app:pmix.fe.agnt=$agent 'pmix.abnz!=yes' -- \\
+    /bin/sh -c 'if [ \$PMIX_RANK = 0 ]; then until [ -e $began ]; do sleep 0.1; done; exit 3; fi; >$began; sleep 60 && echo lived on'"
+ok "each runs in the place of its agent" test -e "$began"
+unlike "its exit code is the rank's: one that fails ends all" "$output" 'lived on'
+
 in_allocation -N1 -n4 -- "\$R -n1 \$S count=2 last:pmix.cospawn=yes -- \$S child -- \$S child"
 is "PMIX_COSPAWN_APP: a job of its own" "$(lines 'child [0-9] of [0-9]')" "child 0 of 2 child 0 of 2 child 1 of 2 child 1 of 2 "
 is "which is another one" "$(grep -o 'child . of 2 in [^,]*' <<<"$output" | sort -u -k 6 | wc -l)" 2
@@ -200,8 +216,21 @@ refused "a host of another allocation" 'PMIX_ERR_NOT_FOUND' 'n9 is not in the al
 refused "PMIX_ADD_HOST of another one" 'PMIX_ERR_JOB_ALLOC_FAILED' 'no host can be added' pmix.addhost=n9
 refused "a required directive that is not known" 'PMIX_ERR_NOT_SUPPORTED' 'my.own is required' "'my.own!=yes'"
 refused "a required directive that is not supported" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
-refused "PMIX_FORKEXEC_AGENT" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_FORKEXEC_AGENT is not supported: PMIX_EXEC_AGENT starts' \
-    pmix.fe.agnt=/bin/true
+refused "an agent that is not there" 'PMIX_ERR_JOB_EXE_NOT_FOUND' 'cannot execute /no/agent' pmix.fe.agnt=/no/agent -- /bin/true
+refused "an agent of a program that is not there" 'PMIX_ERR_JOB_EXE_NOT_FOUND' 'cannot execute /no/such' \
+    "pmix.fe.agnt=$agent" -- /no/such
+refused "an agent of a directory" 'PMIX_ERR_JOB_APP_NOT_EXECUTABLE' 'cannot execute /usr: Permission denied' \
+    "pmix.fe.agnt=$agent" -- /usr
+refused "two kinds of agent" 'PMIX_ERR_BAD_PARAM' 'cannot be started by two agents' "pmix.fe.agnt=$agent" pmix.exec.agnt=/usr/bin/env
+mkdir -p "${PMIXHOST_CONFIG_FILE%/*}"
+printf '[tools]\nenabled = "off"\n' >"$PMIXHOST_CONFIG_FILE"
+chmod 644 "$PMIXHOST_CONFIG_FILE"
+refused "an agent where there are no tools" 'PMIX_ERR_NOT_SUPPORTED' 'tools are switched off \(tools\.enabled\)' \
+    "pmix.fe.agnt=$agent" -- /bin/true
+printf '[tools]\nmax_connections = 1\n' >"$PMIXHOST_CONFIG_FILE"
+refused "more agents than a host lets tools in" 'PMIX_ERR_NOT_SUPPORTED' 'takes 1 \(tools\.max_connections\)' \
+    count=2 "pmix.fe.agnt=$agent" -- /bin/true
+rm -f "$PMIXHOST_CONFIG_FILE"
 refused "PMIX_LAUNCHER_DAEMON" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_LAUNCHER_DAEMON is not supported' pmix.lnch.dmn=/bin/true
 refused "a required PMIX_FWD_STDDIAG" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_FWD_STDDIAG' "'pmix.fwd.stddiag!=yes'"
 in_allocation -N1 -n2 -- '$R -n1 $S "pmix.fwd.stdin!=no" "pmix.preloadbin!=no"'
