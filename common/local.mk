@@ -26,7 +26,7 @@ common_libcommon_files = \
 	common/base/log.h common/base/log.cc \
 	common/job/process_set.h common/job/process_set.cc \
 	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/server_names.h common/rendezvous/unserved_step.h common/rendezvous/rendezvous_files.cc \
-	common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/own_keys.h common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
+	common/rendezvous/debugger_door.h common/rendezvous/debugger_door.cc common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/own_keys.h common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
 	common/job/rank_ranges.h common/job/rank_ranges.cc \
 	common/job/rank_runs.h common/job/rank_runs.cc \
 	common/job/debug_stops.h common/job/debug_stops.cc \
@@ -48,6 +48,7 @@ common_libcommon_files = \
 	common/process/exec_stop.h common/process/exec_stop.cc \
 	common/process/output_file.h common/process/output_file.cc common/process/posix_spawn.h \
 	common/process/bare_fork.h common/process/process_stat.h common/process/process_stat.cc \
+	common/process/process_status.h common/process/process_status.cc \
 	common/process/memory_use.h common/process/memory_use.cc common/process/topology.h common/process/topology.cc \
 	common/process/topology_file.h common/process/topology_file.cc \
 	common/process/program_beside.h common/process/program_beside.cc \

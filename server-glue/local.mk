@@ -49,6 +49,8 @@ server_glue_libglue_files = \
 	server-glue/daemon/supervisor.h server-glue/daemon/supervisor.cc \
 	server-glue/debug/stop_ask.h server-glue/debug/stop_upcall.cc \
 	server-glue/debug/stop_board.h server-glue/debug/stop_board.cc \
+	server-glue/debug/debugger_door.h server-glue/debug/debugger_door.cc \
+	server-glue/debug/left_stopped.h server-glue/debug/left_stopped.cc \
 	server-glue/debug/debugged_job.h server-glue/debug/debugged_job.cc server-glue/debug/job_end.h \
 	server-glue/debug/job_end.cc \
 	server-glue/debug/release.h server-glue/debug/release.cc \

@@ -20,7 +20,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces tes
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/rank_set test/unit/debug_stops test/unit/step_debug test/unit/time_warning test/unit/session_watch \
 	test/unit/spawn_plan test/unit/place_wish test/unit/spawn_places test/unit/spawn_leaving test/unit/spawned_jobs test/unit/lost_jobs \
 	test/unit/wire_document
-GLUE_TESTS += test/unit/posted_heirs test/unit/posted_now test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons test/unit/pack
+GLUE_TESTS += test/unit/posted_heirs test/unit/posted_now test/unit/job_tables test/unit/debugged_job test/unit/debugger_door test/unit/first_failures test/unit/host_events test/unit/debugger_daemons test/unit/pack
 GLUE_TESTS += test/unit/secret_box
 GLUE_TESTS += test/unit/indirect_launch test/unit/iof_deregistration test/unit/library_version test/unit/unmended_faults test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/session_relay test/unit/session_publish test/unit/publish_service test/unit/shared_fate test/unit/rendezvous_files test/unit/tool_names
@@ -300,6 +300,9 @@ test_unit_first_failures_LDADD = $(GLUE_TEST_LDADD)
 test_unit_debugged_job_SOURCES = test/unit/debugged_job.cc
 test_unit_debugged_job_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_debugged_job_LDADD = $(GLUE_TEST_LDADD)
+test_unit_debugger_door_SOURCES = test/unit/debugger_door.cc
+test_unit_debugger_door_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_debugger_door_LDADD = $(GLUE_TEST_LDADD)
 test_unit_debugger_daemons_SOURCES = test/unit/debugger_daemons.cc
 test_unit_debugger_daemons_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_debugger_daemons_LDADD = $(GLUE_TEST_LDADD)

@@ -15,7 +15,7 @@ tools_doctor_files = tools/doctor/host_checks.h tools/doctor/bounded_look.h tool
 	tools/doctor/config_checks.cc \
 	tools/doctor/directory_checks.cc tools/doctor/gate_checks.cc tools/doctor/network_checks.cc \
 	tools/doctor/program_checks.cc
-tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools/stacks/shown_text.cc \
+tools_stacks_files = tools/stacks/attach_refusal.h tools/stacks/attach_refusal.cc tools/stacks/hold_notice.h tools/stacks/hold_notice.cc tools/stacks/stack_frames.h tools/stacks/shown_text.h tools/stacks/shown_text.cc \
 	tools/stacks/gdb_text.h tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.h tools/stacks/eu_stack_text.cc \
 	tools/stacks/gdb_process.h tools/stacks/gdb_process.cc tools/stacks/gdb_session.h tools/stacks/gdb_session.cc tools/stacks/looked_at.h tools/stacks/looked_at.cc \
 	tools/stacks/mapped_code.h tools/stacks/mapped_code.cc \

@@ -127,6 +127,7 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
 void StepServer::begin() {
     if (page_)
         page_->note_directory(directory_.path());
+    services_.debug.open_door();
     bool has_door = static_cast<bool>(door_);
     if (has_door)
         tasks_.open_door(std::move(door_));

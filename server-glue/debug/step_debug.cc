@@ -31,6 +31,21 @@ StepDebug::StepDebug(StepContext &context, StepEvents &events)
       exec_stops_(context.loop, [&context](Rank rank) { return context.tasks->watch().pid_of(rank); }),
       board_(context, *this, context.step.map, context.self(), stops_) {}
 
+void StepDebug::open_door() {
+    auto door = DebuggerDoor::open(context_.loop, context_.log, context_.directory,
+                                   [this](pid_t process) { return is_paused(process); });
+    if (door)
+        door_ = std::move(*door);
+    else
+        context_.log.warning("whom debuggers leave stopped that are killed will stand: {}", door.failure().text);
+}
+
+bool StepDebug::is_paused(pid_t process) const {
+    return std::any_of(standing_.begin(), standing_.end(), [&](Rank rank) {
+        return !at_exec_.contains(rank) && context_.tasks && context_.tasks->watch().pid_of(rank) == process;
+    });
+}
+
 void StepDebug::take_asks(UpcallHandlers &handlers) {
     handlers.on_unjudged<StopAsk>([this](StopAsk ask) { stopped(ask); });
 }

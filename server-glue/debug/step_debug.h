@@ -3,6 +3,7 @@
 // PMIx_Job_control has paused, and all when nobody else will any more (stop_board.h; contrib/doc/decisions/debug.md).
 #pragma once
 
+#include "server-glue/debug/debugger_door.h"
 #include "server-glue/debug/exec_stop_watch.h"
 #include "server-glue/debug/stop_ask.h"
 #include "server-glue/debug/stop_board.h"
@@ -17,6 +18,10 @@ class StepDebug final : public StepService, private StopPort {
     // A process of this host is about to execute its program, and stops then (exec_stop_watch.h); `stands` is called
     // once, with whether it has.
     void await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bool)> stands);
+
+    // Once, before tools can find this daemon: debuggers may say whom they take hold of (debugger_door.h). Without
+    // that door, for which there may be no room, all else is as it is.
+    void open_door();
 
     // Whoever has had processes of that other job stop has gone: they go on, from wherever they stand or will stand.
     void leave_alone(const std::string &nspace);
@@ -39,6 +44,7 @@ class StepDebug final : public StepService, private StopPort {
     void stopped_on_exec(Rank rank);
     void go_on(Rank rank);
     void end_pause(Rank rank);
+    bool is_paused(pid_t process) const; // by a tool (PMIX_JOB_CTRL_PAUSE), and not at its first instruction
     void stopped(const StopAsk &ask);
     void release(Rank rank);
 
@@ -50,6 +56,7 @@ class StepDebug final : public StepService, private StopPort {
     // Of this host: who goes on with SIGCONT, from its first instruction or a pause; and who of these from the former.
     std::set<Rank> standing_, at_exec_;
     bool told_user_ = false;
+    std::unique_ptr<DebuggerDoor> door_;
 };
 
 } // namespace pmixhost

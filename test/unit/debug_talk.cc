@@ -452,6 +452,18 @@ void our_words_are_few(void **) {
     assert_true(own_words("fo") == std::vector<std::string>{"focus"});
 }
 
+// An empty line, as at gdb's own prompt.
+void a_step_is_taken_once_more(void **) {
+    for (const char *step : {"next", "n", "step 3", "s", "ni", "stepi", "up", "down 2", "next &"})
+        assert_string_equal(once_more(step).c_str(), step);
+    assert_string_equal(once_more(" list 10,20 ").c_str(), "list");
+    assert_string_equal(once_more("x/4xw buffer").c_str(), "x");
+    assert_string_equal(once_more(once_more("l main")).c_str(), "l");
+    for (const char *other : {"", "  ", "continue", "c", "finish", "until 7", "print i++", "kill", "focus 1", "wait",
+                              "delete", "set x = 1", "next-nonsense", "exit", "input n"})
+        assert_string_equal(once_more(other).c_str(), "");
+}
+
 // What stands behind srun's program is the program's.
 void what_is_launched_is_not_read_behind_its_program(void **) {
     auto is_refused = [](std::vector<std::string> words) {
@@ -503,7 +515,7 @@ void a_line_may_be_long_in_coming(void **) {
                        },
                        std::chrono::milliseconds(5), [] { return false; }});
     auto line = editor.read("");
-    assert_true(line && *line == "next" && idle >= 3);
+    assert_true(line && *line == "next" && idle >= 3 && !editor.cut());
     close(ends[1]);
     assert_false(editor.read("").has_value());
     dup2(kept, STDIN_FILENO);
@@ -523,12 +535,17 @@ void an_interrupt_is_not_lost_between_waits(void **) {
     LineEditor editor({[](const std::string &) { return std::vector<std::string>(); }, [] { return -1; }, [] {},
                        [] { fail_msg("it waits"); }, std::chrono::seconds(10), take, wake[0]});
     assert_string_equal(editor.read("")->c_str(), "");
+    assert_true(editor.cut());
     std::thread signal([&] {
         interrupted = true;
         assert_int_equal(write(wake[1], "", 1), 1);
     });
     assert_string_equal(editor.read("")->c_str(), "");
     signal.join();
+    assert_true(editor.cut());
+    assert_int_equal(write(input[1], "\n", 1), 1);
+    assert_string_equal(editor.read("")->c_str(), "");
+    assert_false(editor.cut()); // an empty line, which somebody has said
     dup2(kept, STDIN_FILENO);
     for (int fd : {kept, input[0], input[1], wake[0], wake[1]})
         close(fd);
@@ -796,6 +813,7 @@ int main() {
         cmocka_unit_test(other_words_of_a_host_are_left_out),
         cmocka_unit_test(commands_come_through),
         cmocka_unit_test(our_words_are_few),
+        cmocka_unit_test(a_step_is_taken_once_more),
         cmocka_unit_test(what_is_launched_is_not_read_behind_its_program),
         cmocka_unit_test(a_line_may_be_long_in_coming),
         cmocka_unit_test(an_interrupt_is_not_lost_between_waits),

@@ -1,17 +1,25 @@
 // What the part of `pmixhost debug` on a host is made of: the way to the command, and a rank with its gdb.
 #include "tools/debug/command_pipe.h"
 #include "tools/debug/debugged_rank.h"
+#include "tools/stacks/hold_notice.h"
 #include "tools/stacks/this_host.h"
+
+#include "common/base/fd_pair.h"
+#include "common/rendezvous/debugger_door.h"
 
 #include "test/unit/check.h"
 
+#include <atomic>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace pmixhost;
@@ -195,6 +203,108 @@ void who_runs_is_stopped_and_let_go(void **) {
     assert_true(Rank0::waits_until([&] { return here.state() == 'S'; }));
 }
 
+// What the daemon of this host is told: each process once, and at last that all were let go.
+void the_daemon_is_told_whom_debuggers_hold(void **) {
+    char directory[] = "/tmp/pmixhost-unit-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    HoldNotice nobody_there;
+    assert_false(nobody_there.open(std::string(directory) + "/rendezvous"));
+    nobody_there.holds(getpid());
+    nobody_there.over();
+    auto address = debugger_door_address(directory);
+    assert_true(address.ok());
+    UniqueFd door(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    assert_int_equal(bind(door.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof *address), 0);
+    assert_int_equal(listen(door.get(), 4), 0);
+    UniqueFd heard;
+    auto next = [&heard] {
+        char word[longest_debugger_word];
+        ssize_t got = recv(heard.get(), word, sizeof word, 0);
+        return std::string(word, got > 0 ? static_cast<std::size_t>(got) : 0);
+    };
+    {
+        HoldNotice notice;
+        assert_true(notice.open(std::string(directory) + "/rendezvous"));
+        heard.reset(accept(door.get(), nullptr, nullptr));
+        notice.holds(getpid());
+        notice.holds(getpid());
+        notice.holds(getppid());
+        notice.over();
+        notice.holds(getpid()); // there is nobody any more
+    }
+    auto stat = read_process_stat(getpid());
+    auto first = parse_hold_word(next()), second = parse_hold_word(next());
+    assert_true(stat && first && first->pid == getpid() && first->began == stat->began);
+    assert_true(second && second->pid == getppid());
+    assert_string_equal(next().c_str(), "over");
+    assert_string_equal(next().c_str(), "");
+    {
+        HoldNotice killed;
+        killed.open(std::string(directory) + "/rendezvous");
+        heard.reset(accept(door.get(), nullptr, nullptr));
+        killed.holds(getpid());
+    }
+    assert_true(parse_hold_word(next()).ok());
+    assert_string_equal(next().c_str(), ""); // it ends without a word
+    std::filesystem::remove_all(directory);
+}
+
+// More words than a connection has room for, to a daemon that comes to read late: none is lost.
+void a_daemon_that_is_busy_hears_all(void **) {
+    auto ends = make_socket_pair(SOCK_SEQPACKET);
+    assert_true(ends.ok());
+    std::size_t room = 0;
+    for (const std::string word = hold_word({1 << 20, 1u << 30});
+         send(ends->first.get(), word.data(), word.size(), MSG_DONTWAIT) > 0;)
+        ++room;
+    assert_true(room > 0 && room < 2000);
+    std::vector<pid_t> processes;
+    for (std::size_t i = 0; i < room + 20; ++i) {
+        processes.push_back(fork());
+        if (processes.back() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;)
+                pause();
+        }
+        assert_true(processes.back() > 0);
+    }
+    char directory[] = "/tmp/pmixhost-unit-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    auto address = debugger_door_address(directory);
+    UniqueFd door(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    assert_int_equal(bind(door.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof *address), 0);
+    assert_int_equal(listen(door.get(), 4), 0);
+    HoldNotice notice;
+    assert_true(notice.open(std::string(directory) + "/rendezvous"));
+    UniqueFd heard(accept(door.get(), nullptr, nullptr));
+    std::atomic<std::size_t> said = 0;
+    std::vector<std::string> words;
+    std::thread daemon([&] {
+        while (said < room)
+            std::this_thread::yield();
+        char word[longest_debugger_word];
+        for (ssize_t got = 0; (got = recv(heard.get(), word, sizeof word, 0)) > 0;)
+            words.emplace_back(word, static_cast<std::size_t>(got));
+    });
+    for (pid_t process : processes) {
+        notice.holds(process);
+        ++said;
+    }
+    notice.over();
+    daemon.join();
+    for (pid_t process : processes) {
+        kill(process, SIGKILL);
+        waitpid(process, nullptr, 0);
+    }
+    std::filesystem::remove_all(directory);
+    assert_int_equal(words.size(), processes.size() + 1);
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        auto word = parse_hold_word(words[i]);
+        assert_true(word && word->pid == processes[i]);
+    }
+    assert_string_equal(words.back().c_str(), "over");
+}
+
 void this_host_has_its_name_with_a_domain_or_without(void **) {
     std::string own = name_of_this_host(), plain = own.substr(0, own.find('.'));
     assert_true(is_name_of_this_host(own) && is_name_of_this_host(plain) && is_name_of_this_host(plain + ".of.a.site"));
@@ -210,6 +320,8 @@ int main() {
         cmocka_unit_test(what_nobody_takes_is_not_waited_for),
         cmocka_unit_test(a_stop_that_came_too_late_is_taken_back),
         cmocka_unit_test(who_runs_is_stopped_and_let_go),
+        cmocka_unit_test(the_daemon_is_told_whom_debuggers_hold),
+        cmocka_unit_test(a_daemon_that_is_busy_hears_all),
         cmocka_unit_test(this_host_has_its_name_with_a_domain_or_without),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

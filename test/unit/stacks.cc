@@ -1,5 +1,6 @@
 // What debuggers say is understood whatever is in it (tools/stacks/gdb_text.h, eu_stack_text.h), comes from the hosts
 // in one piece (stack_lines.h), becomes one tree (stack_tree.h), and is shown so that no name of a function does harm.
+#include "tools/stacks/attach_refusal.h"
 #include "tools/stacks/eu_stack_text.h"
 #include "tools/stacks/gdb_text.h"
 #include "tools/stacks/looked_at.h"
@@ -10,8 +11,11 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <regex>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +50,31 @@ bool has(const std::string &text, const char *part) {
 }
 
 } // namespace
+
+static void yamas_word_is_explained(void **) {
+    char directory[] = "/tmp/pmixhost-unit-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    const std::string file = std::string(directory) + "/ptrace_scope";
+    auto text = [&file](const char *scope) {
+        std::ofstream(file) << scope;
+        return why_not_attached("ptrace: Operation not permitted.", 12, file);
+    };
+    auto says = [](const std::string &all, const char *part) { return all.find(part) != all.npos; };
+    const char *begin = "process 12 may not be looked at: ptrace: Operation not permitted; next: ";
+    for (const char *allowed : {"0\n", "", "?\n"})
+        assert_true(text(allowed).starts_with(begin) && says(text(allowed), "next: see whether its program is setuid"));
+    assert_true(text("1\n").starts_with(begin));
+    assert_true(
+        says(text("1\n"), "ptrace_scope is 1 on its host, by which nobody may look at processes that he has not"));
+    assert_true(says(text("2\n"), "ptrace_scope is 2 on its host, by which only root may"));
+    assert_true(says(text("3\n"), "is 3 on its host, by which nobody may look at processes until the host is started"));
+    for (const char *forbidden : {"1\n", "2\n", "3\n"})
+        assert_true(says(text(forbidden), "administrator for 0") && !says(text(forbidden), "setuid"));
+    // It is no word of the kernel's.
+    assert_string_equal(why_not_attached("No such process.\n", 12, file).c_str(), "process 12: No such process");
+    std::filesystem::remove_all(directory);
+    assert_true(says(why_not_attached("Permission denied", 12, file), "setuid")); // a kernel without Yama
+}
 
 static void gdb_is_understood(void **) {
     auto record =
@@ -441,6 +470,56 @@ static void the_process_is_the_right_one(void **) {
     waitpid(pid, nullptr, 0);
 }
 
+// The task is an agent, which has nothing of the rank in its environment, or a script that starts one.
+static void of_an_agent_the_rank_is_looked_at(void **) {
+    for (bool by_script : {false, true}) {
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        auto waits = [&ends] {
+            close(ends[1]);
+            for (;;)
+                pause();
+        };
+        pid_t agent = fork();
+        if (agent == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (by_script && fork() != 0)
+                waits();
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            pid_t child = fork();
+            if (child == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                close(ends[1]);
+                const char *environment[] = {"PMIX_NAMESPACE=job", "PMIX_RANK=3", nullptr};
+                execle("/bin/sleep", "sleep", "60", nullptr, environment);
+                _exit(1);
+            }
+            (void)!write(ends[1], &child, sizeof child);
+            waits();
+        }
+        close(ends[1]);
+        pid_t rank = -1;
+        assert_int_equal(read(ends[0], &rank, sizeof rank), sizeof rank);
+        close(ends[0]);
+        auto find = [agent](std::uint32_t expected, bool here) {
+            return LookedAt::find({"job", expected, agent, ticks_now() + 1, here});
+        };
+        auto is_found = [&] {
+            auto found = find(3, false);
+            return found && found->pid() == rank;
+        };
+        auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!is_found() && std::chrono::steady_clock::now() < limit)
+            ; // until it executes its program
+        assert_true(is_found());
+        auto other = find(4, true);
+        assert_true(other && other->pid() == agent); // nobody below it is of that rank
+        assert_false(find(4, false).ok());
+        kill(agent, SIGKILL);
+        waitpid(agent, nullptr, 0);
+    }
+}
+
 static void what_was_stopped_stays_so_and_nothing_else(void **) {
     for (bool stopped : {false, true}) {
         pid_t pid = waiting_child(stopped);
@@ -461,6 +540,7 @@ static void what_was_stopped_stays_so_and_nothing_else(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(yamas_word_is_explained),
         cmocka_unit_test(gdb_is_understood),
         cmocka_unit_test(what_is_not_gdbs_is_refused),
         cmocka_unit_test(eu_stack_is_understood),
@@ -476,6 +556,7 @@ int main() {
         cmocka_unit_test(what_stands_in_a_picture_fits),
         cmocka_unit_test(text_shows_who_is_elsewhere),
         cmocka_unit_test(the_process_is_the_right_one),
+        cmocka_unit_test(of_an_agent_the_rank_is_looked_at),
         cmocka_unit_test(what_was_stopped_stays_so_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -4,6 +4,8 @@
 #include "common/base/fd_pair.h"
 #include "common/process/descriptor_message.h"
 #include "common/process/exec_stop.h"
+#include "common/process/process_stat.h"
+#include "common/rendezvous/debugger_door.h"
 #include "server-glue/debug/release.h"
 #include "server-glue/debug/standing_note.h"
 #include "server-glue/library/convert.h"
@@ -12,8 +14,10 @@
 #include "test/unit/lone_step.h"
 
 #include <csignal>
+#include <filesystem>
 #include <pmix.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -300,6 +304,55 @@ void a_stop_of_another_debugger_outlasts_a_pause(void **) {
     assert_true(released.has_gone_on());
 }
 
+// One that was left stopped by a debugger whom nobody outlived, which the daemon does know of (debugger_door.h).
+void a_pause_outlasts_a_debugger_that_is_killed(void **) {
+    Stopped world;
+    char directory[] = "/tmp/pmixhost-unit-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    world.context->directory = directory;
+    world.services->debug.open_door();
+    world.tool_pauses("job", false, 0, SIGCONT);
+    assert_true(world.has_gone_on());
+    auto other_is = [](pid_t other, char state) {
+        auto stat = read_process_stat(other);
+        return stat && stat->state == state;
+    };
+    for (bool pauses : {true, false}) {
+        if (pauses)
+            world.tool_pauses("job", false, 0);
+        else
+            ::kill(world.pid, SIGSTOP); // as a debugger's
+        world.await_stop();
+        pid_t other = ::fork(); // is dealt with behind it
+        if (other == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            ::raise(SIGSTOP);
+            for (;;)
+                ::pause();
+        }
+        run_until(*world.loop, [&] { return other_is(other, 'T'); });
+        auto debugger = knock_at_debugger_door(directory);
+        assert_true(debugger.ok());
+        for (pid_t pid : {world.pid, other}) {
+            std::string word = hold_word({pid, read_process_stat(pid)->began});
+            assert_int_equal(::send(debugger->get(), word.data(), word.size(), 0), static_cast<ssize_t>(word.size()));
+        }
+        debugger->reset();
+        run_until(*world.loop, [&] {
+            int status = 0;
+            return ::waitpid(other, &status, WCONTINUED | WNOHANG) == other && WIFCONTINUED(status);
+        });
+        assert_int_equal(world.has_gone_on(), !pauses);
+        ::kill(other, SIGKILL);
+        ::waitpid(other, nullptr, 0);
+        if (!pauses)
+            break;
+        world.tool_pauses("job", false, 0, SIGCONT);
+        assert_true(world.has_gone_on());
+    }
+    std::filesystem::remove_all(directory);
+}
+
 } // namespace
 
 int main() {
@@ -313,6 +366,7 @@ int main() {
         cmocka_unit_test(so_does_what_was_paused_of_the_own_job),
         cmocka_unit_test(that_is_no_release),
         cmocka_unit_test(a_stop_of_another_debugger_outlasts_a_pause),
+        cmocka_unit_test(a_pause_outlasts_a_debugger_that_is_killed),
     };
     return cmocka_run_group_tests_name("step_debug", tests, nullptr, nullptr);
 }

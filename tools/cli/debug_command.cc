@@ -9,6 +9,7 @@
 #include "tools/debug/debug_target.h"
 #include "tools/debug/host_debug.h"
 #include "tools/debug/line_editor.h"
+#include "tools/debug/prompt_words.h"
 #include "tools/terminal/interrupt.h"
 #include "tools/terminal/rank_list.h"
 #include "tools/terminal/terminal.h"
@@ -69,8 +70,13 @@ Talked talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank
     for (const auto &command : options.commands) {
         goes_on = goes_on && !is_told_to_end() && debugger.is_open() && debugger.obey(command);
     }
+    const bool at_terminal = ::isatty(STDIN_FILENO) == 1;
+    std::string before;
     while (goes_on && options.commands.empty() && debugger.is_open()) {
         auto line = editor->read(debugger.prompt());
+        if (line && at_terminal && line->empty() && !editor->cut())
+            *line = once_more(before);
+        before = line.value_or(std::string());
         goes_on = line && !is_told_to_end() && debugger.is_open() && debugger.obey(*line);
     }
     editor.reset();

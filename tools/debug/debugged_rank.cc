@@ -132,6 +132,13 @@ void DebuggedRank::look_at_inferiors() {
                   [&all](const auto &one) { return std::find(all.begin(), all.end(), one.first) == all.end(); });
 }
 
+std::vector<pid_t> DebuggedRank::followed() const {
+    std::vector<pid_t> out;
+    for (const auto &[pid, one] : followed_)
+        out.push_back(pid);
+    return out;
+}
+
 void DebuggedRank::begin_end() {
     told_to_stop_ = 0; // what gdb says is not read any more; one signal too many is put right behind
     // What a command that is under way lets run, it has not said yet.

@@ -40,6 +40,8 @@ class DebuggedRank {
 
     // Of the process that gdb was begun with.
     pid_t pid() const { return process_.pid(); }
+    // What else its gdb has taken hold of by itself, as a child that it has followed.
+    std::vector<pid_t> followed() const;
     // It had stopped for a debugger, which has it now.
     void take_stop_back() const { process_.take_stop_back(); }
 

@@ -5,7 +5,9 @@
 #include "tools/debug/debugged_rank.h"
 #include "tools/debug/ready_for_debug.h"
 #include "tools/debug/signal_ends_input.h"
+#include "tools/stacks/attach_refusal.h"
 #include "tools/stacks/debug_rights.h"
+#include "tools/stacks/hold_notice.h"
 #include "tools/stacks/read_stacks.h"
 #include "tools/stacks/this_host.h"
 #include "tools/view/process_list.h"
@@ -76,6 +78,7 @@ class HostDebug {
                 held.push_back(rank);
         }
         let_go();
+        notice_.over();
         // The command may still be there, and wait for their answers.
         for (Rank rank : told_to_leave_ ? std::vector<Rank>() : held)
             tell(rank, {0, GdbEvent::Kind::gone, "it was let go on its host, and is not debugged any more\n"});
@@ -237,8 +240,13 @@ class HostDebug {
             if (is_among(ask_.ranks, one.rank) && meant.emplace(one.rank, one).second)
                 here_.push_back(one.rank);
         }
-        if (auto servers = servers_here(); meant.size() >= worth_waiting && !servers.empty())
-            indexes_.make_beside(servers.front().file); // without one it takes longer
+        if (auto servers = servers_here(); !meant.empty() && !servers.empty()) {
+            // One of an earlier version has no door.
+            for (auto one = servers.begin(); one != servers.end() && !notice_.open(one->file);)
+                ++one;
+            if (meant.size() >= worth_waiting)
+                indexes_.make_beside(servers.front().file); // without one it takes longer
+        }
         pipe_.count_silence_anew();
         pipe_.say(hello_line(name_of_this_host(), here_));
         attach_by_ = deadline;
@@ -278,9 +286,9 @@ class HostDebug {
             LookedAt::find({ask_.nspace, process.rank, process.pid, asked_, is_name_of_this_host(process.host)});
         if (!target)
             return target.failure();
-        if (!at_exec())
-            target->see_whether_stopped();
-        else if (!await_own_stop(*target, deadline))
+        if (at_exec() || !target->see_whether_stopped())
+            notice_.holds(target->pid());
+        if (at_exec() && !await_own_stop(*target, deadline))
             return error(ErrorKind::timeout, "it has not stopped at its first instruction");
         auto gdb = GdbProcess::start(debugger->path, indexes_.path(), GdbScripts::trusted);
         if (!gdb)
@@ -339,6 +347,8 @@ class HostDebug {
 
     void read_from(Rank rank, DebuggedRank &one) {
         one.read([this, rank = rank](GdbEvent event) { tell(rank, std::move(event)); });
+        for (pid_t process : one.followed())
+            notice_.holds(process);
         if (one.is_lost())
             has_attached(rank);
     }
@@ -408,6 +418,7 @@ class HostDebug {
     std::set<Rank> attaching_; // whose gdb has not said yet whether it has them
     std::set<Rank> told_over_; // of whom was said that they are not debugged, or not any more
     IndexDirectory indexes_;
+    HoldNotice notice_;
     std::optional<StackClock::time_point> come_by_; // who is on his way to his first instruction; once it is over
     bool first_has_read_ = false;
     bool all_begun_ = false; // each that can has a gdb

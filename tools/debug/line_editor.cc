@@ -125,7 +125,7 @@ struct LineEditor::Terminal {
                 ::el_set(edit, EL_REFRESH);
             };
             if (!editor.await_input(on_other)) {
-                cut = true;
+                editor.cut_ = true;
                 errno = EINTR;
                 return -1;
             }
@@ -166,10 +166,9 @@ struct LineEditor::Terminal {
     std::optional<std::string> read(const std::string &with_prompt) {
         prompt = with_prompt;
         int count = 0;
-        cut = false;
         const char *line = ::el_gets(edit, &count);
         type_ahead.begin();
-        if (cut) {
+        if (editor.cut_) {
             ::el_reset(edit);
             std::fputs(editor.callbacks_.over() ? "\n" : "^C\n", stdout);
             return std::string();
@@ -190,7 +189,6 @@ struct LineEditor::Terminal {
     EditLine *edit;
     History *past;
     std::string prompt;
-    bool cut = false;
 };
 
 #else
@@ -212,6 +210,7 @@ LineEditor::~LineEditor() = default;
 
 std::optional<std::string> LineEditor::read(const std::string &prompt) {
     std::fflush(stdout);
+    cut_ = false;
     return terminal_ ? terminal_->read(prompt) : read_plain(prompt);
 }
 
@@ -228,8 +227,10 @@ std::optional<std::string> LineEditor::read_plain(const std::string &prompt) {
         }
         if (ended_)
             return begun_.empty() ? std::nullopt : std::optional(std::exchange(begun_, {}));
-        if (!await_input(callbacks_.on_other))
+        if (!await_input(callbacks_.on_other)) {
+            cut_ = true;
             return std::string();
+        }
         char bytes[4096];
         ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
         if (got < 0 && errno == EINTR)

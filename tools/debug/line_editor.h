@@ -34,8 +34,9 @@ class LineEditor {
     explicit LineEditor(Callbacks callbacks);
     ~LineEditor();
     LineEditor(const LineEditor &) = delete;
-    // Blocks. Nothing: the input has ended.
+    // Blocks. Nothing: the input has ended. Empty: such a line, or one that was thrown away (cut).
     std::optional<std::string> read(const std::string &prompt);
+    bool cut() const { return cut_; } // nobody has said the line that was read last
 
   private:
     struct Terminal;
@@ -44,7 +45,7 @@ class LineEditor {
     Callbacks callbacks_;
     std::chrono::steady_clock::time_point timed_ = std::chrono::steady_clock::now(); // on_time was called
     std::string begun_;                                                              // of a plain line
-    bool ended_ = false;
+    bool ended_ = false, cut_ = false;
     std::unique_ptr<Terminal> terminal_; // none: plain lines
 };
 

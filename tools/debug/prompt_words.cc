@@ -215,6 +215,16 @@ PromptWord parse_prompt(std::string_view line) {
     return PromptSay{std::string(line), background};
 }
 
+std::string once_more(std::string_view line) {
+    constexpr LongWord steps[] = {{"next", 1}, {"step", 1}, {"ni"}, {"nexti"}, {"si"}, {"stepi"}, {"up"}, {"down", 3}};
+    constexpr LongWord lists[] = {{"list", 1}, {"x"}}; // without an argument gdb goes on where it was
+    line = trimmed(line);
+    std::string_view word = line.empty() ? line : gdb_word_of(line);
+    if (is_one_of(steps, word))
+        return std::string(line);
+    return is_one_of(lists, word) ? std::string(word) : std::string();
+}
+
 std::vector<std::string> own_words(std::string_view begin) {
     std::vector<std::string> out;
     for (const char *word : words_of_ours) {

@@ -37,6 +37,9 @@ using PromptWord = std::variant<PromptNothing, PromptHelp, PromptRanks, PromptFo
                                 PromptInput, PromptQuit, PromptRefused, PromptSay>;
 
 PromptWord parse_prompt(std::string_view line);
+// What an empty line says behind this one, as at gdb's prompt: a step is taken once more, a list goes on. Empty:
+// nothing, as behind `continue`, since a line that was typed while ranks ran would take them past where they stop.
+std::string once_more(std::string_view line);
 // Of our own words, those that begin so.
 std::vector<std::string> own_words(std::string_view begin);
 extern const char prompt_help[];

@@ -67,6 +67,8 @@ std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask) {
         return !ask.ranks || std::binary_search(ask.ranks->begin(), ask.ranks->end(), rank);
     };
     std::set<Rank> known; // a job may have several servers here
+    auto notice = std::make_shared<HoldNotice>();
+    bool is_heard = false; // by one of them, which is enough; one of an earlier version has no door
     for (const auto &server : servers_of(servers_below(rendezvous_root()), ask.nspace)) {
         if (server.job != ask.nspace)
             continue;
@@ -74,6 +76,7 @@ std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask) {
         if (left.count() <= 0 || end_is_asked_for())
             break;
         auto list = processes_of(server, left, true);
+        const auto before = processes.size();
         for (const auto &one : list ? *list : std::vector<ListedProcess>()) {
             if (one.pid <= 0 || !is_meant(one.rank) || !known.insert(one.rank).second)
                 continue;
@@ -84,6 +87,8 @@ std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask) {
             process.executable = shown_text(one.executable, max_frame_text);
             processes.push_back(std::move(process));
         }
+        if (processes.size() > before && !is_heard)
+            is_heard = notice->open(server.file);
     }
     if (processes.empty())
         return processes;
@@ -98,6 +103,7 @@ std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask) {
     wish.all_threads = ask.all_threads;
     wish.deadline = deadline;
     wish.over = &end_is_asked_for();
+    wish.notice = std::move(notice);
     return read_stacks(std::move(processes), ask.nspace, asked, *debugger, wish);
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/base/small_file.h"
 #include "common/peer/peer_process.h"
+#include "common/process/process_status.h"
 #include "common/text/take_until.h"
 
 #include <algorithm>
@@ -26,26 +27,6 @@ std::string proc_file(pid_t pid, const char *name) {
 
 UniqueFd open_pidfd(pid_t pid) {
     return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0u)));
-}
-
-// A value of /proc/PID/status; empty: there is none.
-std::string status_value(const std::string &path, std::string_view name) {
-    auto text = read_small_file(path);
-    for (std::string_view rest = text ? std::string_view(*text) : std::string_view(); !rest.empty();) {
-        auto line = take_until(rest, '\n');
-        if (!line.starts_with(name) || line.substr(name.size(), 1) != ":")
-            continue;
-        line.remove_prefix(name.size() + 1);
-        return std::string(line.substr(std::min(line.find_first_not_of("\t "), line.size())));
-    }
-    return {};
-}
-
-pid_t tracer_of(pid_t pid) {
-    std::string text = status_value(proc_file(pid, "status"), "TracerPid");
-    pid_t tracer = 0;
-    std::from_chars(text.data(), text.data() + text.size(), tracer);
-    return tracer;
 }
 
 // What its environment says of its place in a job; nothing: it cannot be told.
@@ -97,21 +78,39 @@ pid_t only_child(pid_t pid) {
     return child;
 }
 
-// Has it, or one of its threads, a SIGSTOP that has not come to it yet?
-bool is_to_stop(pid_t pid) {
-    auto has_stop = [](const std::string &mask) {
-        std::uint64_t bits = 0;
-        std::from_chars(mask.data(), mask.data() + mask.size(), bits, 16);
-        return (bits >> (SIGSTOP - 1) & 1) != 0;
-    };
-    if (has_stop(status_value(proc_file(pid, "status"), "ShdPnd")))
-        return true;
-    std::error_code failed;
-    for (const auto &task : std::filesystem::directory_iterator(proc_file(pid, "task"), failed)) {
-        if (has_stop(status_value(task.path().string() + "/status", "SigPnd")))
-            return true;
+struct LivingProcess {
+    pid_t pid;
+    UniqueFd pidfd;
+    ProcessStat stat;
+};
+std::optional<LivingProcess> only_living_child(pid_t pid) {
+    pid_t child = only_child(pid);
+    UniqueFd pidfd = child > 0 ? open_pidfd(child) : UniqueFd();
+    auto stat = pidfd ? read_process_stat(child) : Result<ProcessStat>(error(ErrorKind::not_found, "it has ended"));
+    if (!stat || stat->parent != pid || stat->state == 'Z')
+        return std::nullopt;
+    return LivingProcess{child, std::move(pidfd), *stat};
+}
+
+constexpr int longest_chain = 8; // of processes, each of which waits for the next one
+
+bool is_of(const OwnWord &word, const ExpectedProcess &expected) {
+    return word.nspace == expected.nspace && word.rank == std::to_string(expected.rank);
+}
+
+// The rank that an agent has started (PMIX_FORKEXEC_AGENT), which has nothing of the rank in its own environment:
+// whoever comes first below it that says of whom it is, and is right.
+std::optional<LivingProcess> rank_of_agent(pid_t agent, const ExpectedProcess &expected) {
+    for (int depth = 0; depth < longest_chain && !is_hidden(agent); ++depth) {
+        auto child = only_living_child(agent);
+        auto word = child ? own_word(child->pid) : std::nullopt;
+        if (!child || (word && !is_of(*word, expected)))
+            break;
+        if (word)
+            return child;
+        agent = child->pid;
     }
-    return false;
+    return std::nullopt;
 }
 
 } // namespace
@@ -133,28 +132,31 @@ Result<LookedAt> LookedAt::find(const ExpectedProcess &expected) {
         return gone();
     // A process whose program is not for everybody belongs to root in /proc, so what counts is in its status.
     unsigned real = 0;
-    std::string uids = status_value(proc_file(pid, "status"), "Uid");
+    std::string uids = status_value(pid, "Uid");
     std::from_chars(uids.data(), uids.data() + uids.size(), real);
     if (::geteuid() != 0 && real != ::getuid())
         return error(ErrorKind::denied, "process {} is another user's", pid);
     if (stat->began > expected.asked)
         return gone(); // its pid has been given away since
     auto word = own_word(pid);
-    if (word && (word->nspace != expected.nspace || word->rank != std::to_string(expected.rank)))
+    if (auto rank = word ? std::nullopt : rank_of_agent(pid, expected)) {
+        pid = rank->pid;
+        pidfd = std::move(rank->pidfd);
+        stat = rank->stat;
+        word = OwnWord{expected.nspace, std::to_string(expected.rank)};
+    }
+    if (word && !is_of(*word, expected))
         return gone();
     if (!word && !expected.on_this_host)
         return error(ErrorKind::not_found, "process {} does not say that it is of this job", pid);
-    for (int depth = 0; depth < 8 && word && !uses_libpmix(pid); ++depth) {
-        pid_t child = only_child(pid);
-        UniqueFd of_child = child > 0 ? open_pidfd(child) : UniqueFd();
-        auto its_stat = of_child ? read_process_stat(child) : Result<ProcessStat>(gone());
-        auto its_word = of_child ? own_word(child) : std::nullopt;
-        bool same = its_word ? its_word->nspace == word->nspace && its_word->rank == word->rank : is_hidden(child);
-        if (!its_stat || its_stat->parent != pid || its_stat->state == 'Z' || !same)
+    for (int depth = 0; depth < longest_chain && word && !uses_libpmix(pid); ++depth) {
+        auto child = only_living_child(pid);
+        auto its_word = child ? own_word(child->pid) : std::nullopt;
+        if (!child || !(its_word ? is_of(*its_word, expected) : is_hidden(child->pid)))
             break;
-        pid = child;
-        pidfd = std::move(of_child);
-        stat = std::move(its_stat);
+        pid = child->pid;
+        pidfd = std::move(child->pidfd);
+        stat = child->stat;
     }
     if (pid_t tracer = tracer_of(pid); tracer != 0)
         return error(ErrorKind::denied, "process {} is looked at by another debugger (process {})", pid, tracer);

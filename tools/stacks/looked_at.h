@@ -37,7 +37,8 @@ class LookedAt {
     static Result<LookedAt> held(pid_t pid, const std::function<bool(pid_t)> &is_debugger);
 
     // The process whose calls are of interest: where the task is a script or the like that waits for its only child,
-    // which is of the same rank, that child.
+    // which is of the same rank, that child; so also where it is the rank's agent (PMIX_FORKEXEC_AGENT), which does not
+    // say itself of whom it is.
     pid_t pid() const { return pid_; }
     // By a signal, when it was found, or when this was called last: call it right before a debugger stops it.
     bool see_whether_stopped();

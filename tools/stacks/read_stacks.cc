@@ -4,6 +4,7 @@
 #include "common/process/captured_command.h"
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
+#include "tools/stacks/attach_refusal.h"
 #include "tools/stacks/eu_stack_text.h"
 #include "tools/stacks/gdb_text.h"
 #include "tools/stacks/linker_names.h"
@@ -48,6 +49,14 @@ void name_calls(ProcessStacks &process, const std::function<MappedCode()> &code)
         mapped.name_nameless(thread.frames);
 }
 
+// Right before a debugger stops it: is it stopped? Who runs shall run when the debugger has gone, however that ends.
+bool see_and_tell(LookedAt &target, const StackWish &wish) {
+    bool stopped = target.see_whether_stopped();
+    if (!stopped && wish.notice)
+        wish.notice->holds(target.pid());
+    return stopped;
+}
+
 // One gdb that looks at one process after the other.
 class GdbReader {
   public:
@@ -58,7 +67,7 @@ class GdbReader {
             process.why = ready.failure().text;
             return;
         }
-        process.stopped = target.see_whether_stopped();
+        process.stopped = see_and_tell(target, wish_);
         auto began = StackClock::now();
         auto until = std::min(wish_.deadline, began + wish_.longest_stop);
         auto attached = gdb_->ask(fmt::format("-target-attach {}", target.pid()), until);
@@ -278,7 +287,7 @@ void read_by_eu_stack(ProcessStacks &process, const Debugger &debugger, std::vec
     bounds.environment = debugger_environment();
     bounds.stop = [over = wish.over] { return over->load(); };
     if (target)
-        process.stopped = target->see_whether_stopped();
+        process.stopped = see_and_tell(*target, wish);
     auto said = capture_what_comes(command, bounds);
     bool was_killed = said && (said->cut || said->code >= 128);
     if (target && (!said || was_killed))
@@ -357,16 +366,6 @@ void look_at_each(HostLook &look) {
 
 } // namespace
 
-std::string why_not_attached(std::string said, pid_t pid) {
-    said.erase(said.find_last_not_of(" .\n") + 1);
-    if (said.find("ptrace") != said.npos || said.find("not permitted") != said.npos ||
-        said.find("ermission denied") != said.npos)
-        return fmt::format("process {} may not be looked at: {}; next: see /proc/sys/kernel/yama/ptrace_scope there "
-                           "(0 lets you look at your own), and whether its program is setuid",
-                           pid, shown_text(said, 200));
-    return fmt::format("process {}: {}", pid, shown_text(said, 300));
-}
-
 Result<Debugger> find_debugger(const std::string &name) {
     for (const char *one : {"gdb", "eu-stack"}) {
         if (!name.empty() && name != one)
@@ -418,6 +417,8 @@ std::vector<ProcessStacks> read_stacks(std::vector<ProcessStacks> processes, con
             process.why = no_time_left;
     }
     look->next = look->processes.size();
+    if (look->running == 0 && wish.notice)
+        wish.notice->over(); // else one that hangs may hold its process still
     return out;
 }
 

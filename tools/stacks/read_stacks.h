@@ -2,10 +2,12 @@
 #pragma once
 
 #include "tools/stacks/gdb_session.h"
+#include "tools/stacks/hold_notice.h"
 #include "tools/stacks/looked_at.h"
 #include "tools/stacks/stack_frames.h"
 
 #include <atomic>
+#include <memory>
 
 namespace pmixhost {
 
@@ -19,6 +21,7 @@ struct StackWish {
     // it reads between these have all of the time: nothing is stopped then.
     std::chrono::milliseconds longest_stop{15000}, longest_start{20000};
     const std::atomic<bool> *over = nullptr; // true: end what is under way, leave all as it was
+    std::shared_ptr<HoldNotice> notice; // who hears of whom a debugger takes hold, and that all are let go; or none
 };
 
 struct Debugger {
@@ -27,9 +30,6 @@ struct Debugger {
 };
 // `name`: "gdb", "eu-stack", or empty for the first of these that there is in PATH. Fails (not_found) with what to do.
 Result<Debugger> find_debugger(const std::string &name);
-
-// What to say of a process of which a debugger said this when it was to attach.
-std::string why_not_attached(std::string said, pid_t pid);
 
 // Beyond the deadline: the longest that it takes to leave all as it was, which nobody may cut short: to_let_go,
 // to_be_killed, put_right(), and a machine that has no time.

@@ -109,6 +109,41 @@ wait "$command"
 like "which says so" "$(<"$test_dir/ended")" '^pmixhost: error: the look was ended'
 ok "nothing is left stopped by it" until_true 20 all_run
 rm -f "$test_dir/slow"
+# Gdbs that have asked for the stop and not yet taken notice of it leave their processes stopped, and of who would see to
+# that nobody is left: the job's daemons do.
+mv "$test_dir/bin/gdb" "$test_dir/bin/gdb.kept"
+cat >"$test_dir/bin/gdb" <<PY
+#!/usr/bin/python3
+import ctypes, re, subprocess, sys, threading
+real = subprocess.Popen(["$(type -P gdb)"] + sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def copy():
+    for line in real.stdout:
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+threading.Thread(target=copy, daemon=True).start()
+for line in sys.stdin.buffer:
+    attach = re.match(rb"[0-9]+-target-attach ([0-9]+)", line)
+    if attach:
+        ctypes.CDLL(None).ptrace(16, int(attach[1]), None, None)  # PTRACE_ATTACH
+        sys.stdin.buffer.read()  # to its end, as a gdb does
+        break
+    real.stdin.write(line)
+    real.stdin.flush()
+real.stdin.close()
+real.wait()
+PY
+chmod 755 "$test_dir/bin/gdb"
+asks setsid "$pmixhost" stacks --timeout 61 "$job" >/dev/null 2>&1 &
+command=$!
+no_gdb() { local host; for host in $(hosts); do ! at "$host" pgrep -x gdb >/dev/null </dev/null || return 1; done; }
+some_stand() { states | grep -q '^t$'; }
+ok "some are stopped by debuggers that have not seen it" until_true 60 some_stand
+at "$(host_name 1)" pkill -KILL -f "^$pmixhost stacks --timeout 61 |^[^ ]*srun .* stacks --here "
+wait "$command"
+ok "no look is left" until_true 60 no_look
+ok "nor a debugger" until_true 60 no_gdb # before that one that is on its way to its stop is seen to run
+ok "and all run on when the command and its srun are killed" until_true 60 all_run
+mv "$test_dir/bin/gdb.kept" "$test_dir/bin/gdb"
 # A host that does not answer: its gdb stops who has asked.
 silent=$(sed -n '$s/ .*//p' "$test_dir/processes")
 mv "$test_dir/bin/gdb" "$test_dir/bin/gdb.kept"

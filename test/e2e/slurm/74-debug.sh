@@ -87,6 +87,24 @@ os.write(fd, b"\x1b[A\x1b[A\n")  # the line before the last one
 until(rb"\[0-3\][^\n]* stopped")
 print("remembers")
 until(prompt)
+for line in b"focus 0", b"frame 0", b"up":
+    os.write(fd, line + b"\n")
+    until(prompt)
+os.write(fd, b"\x03")  # no empty line, by which "up" would be said once more
+until(prompt)
+os.write(fd, b"info frame\n")
+until(rb"Stack level 1,")
+print("stays")
+until(prompt)
+for line in b"frame 0", b"up", b"":
+    os.write(fd, line + b"\n")
+    until(prompt)
+os.write(fd, b"info frame\n")
+until(rb"Stack level 2,")
+print("repeats")
+until(prompt)
+os.write(fd, b"all\n")
+until(prompt)
 os.write(fd, b"info sharedlibrary\n")
 until(rb"\nFrom ")
 os.write(fd, b"\x04") # ahead of the prompt
@@ -103,6 +121,8 @@ output=$(asks python3 "$test_dir/at_terminal.py" "$pmixhost" debug --attach "$jo
 like "Ctrl-C stops ranks that run" "$output" '^stops'
 like "a word is completed" "$output" $'\ncompletes'
 like "lines before can be had again" "$output" $'\nremembers'
+like "Ctrl-C at the prompt takes no step once more" "$output" $'\nstays'
+like "an empty line does" "$output" $'\nrepeats'
 like "Ctrl-D ends it" "$output, exit code $status" $'\nends 0, exit code 0$'
 ok "all run on" until_true 20 all_run
 
@@ -205,6 +225,26 @@ ok "all are stopped (attaching)" until_true 60 stopped
 at "$(host_name 1)" pkill -KILL -f "^$pmixhost debug --attach $job --timeout 96"
 ok "and run on when the command is killed (attaching)" until_true 90 all_run
 wait "$command"
+# A gdb that has asked for the stop and not yet taken notice of it leaves its process stopped, and of who would see to
+# that nobody is left: the job's daemons do.
+cat >"$test_dir/bin/gdb" <<'PY'
+#!/usr/bin/python3
+import ctypes, re, sys
+for line in sys.stdin.buffer:
+    attach = re.match(rb"7-target-attach (\d+)", line)
+    if attach:
+        ctypes.CDLL(None).ptrace(16, int(attach[1]), None, None)  # PTRACE_ATTACH
+        sys.stdin.buffer.read()  # to its end, as a gdb does
+        sys.exit()
+    print("7^done", flush=True)
+PY
+(path=$test_dir/bin:$path && asks setsid "$pmixhost" debug --attach "$job" --timeout 94 <&7 >"$test_dir/ended" 2>&1) &
+command=$!
+ok "all are stopped (by debuggers that have not seen it)" until_true 60 stopped
+at "$(host_name 1)" pkill -KILL -f "^$pmixhost debug --attach $job --timeout 94|^[^ ]*srun .* debug --here "
+wait "$command"
+ok "their debuggers are gone" until_true 60 no_gdb # before that one that is on its way to its stop is seen to run
+ok "and run on when the command and its srun are killed" until_true 60 all_run
 # One that the kernel refuses, as it does where users may not trace their own.
 cat >"$test_dir/bin/gdb" <<SH
 #!/bin/sh
@@ -213,7 +253,7 @@ SH
 status=0
 output=$(path=$test_dir/bin:$path && asks "$pmixhost" debug --attach "$job" -e ranks 2>&1 </dev/null) || status=$?
 like "where the kernel allows no look it is said what to do" "$status $output" \
-    '^[1-9].*process [0-9.]+ may not be looked at: ptrace: Operation not permitted; next: see /proc/sys/kernel/yama/ptrace_scope'
+    '^[1-9].*process [0-9.]+ may not be looked at: ptrace: Operation not permitted; next: (see whether its program is setuid|kernel.yama.ptrace_scope is )'
 
 says --ranks 77 -- ranks
 like "ranks that there are not" "$status $output" '^1 pmixhost: error: job .* has none of these ranks'
@@ -379,6 +419,22 @@ in_two_places() {
 ok "who waits in another collective is seen at once" until_true 30 in_two_places
 end_jobs
 wait "$job_pid"
+
+# Where the site's rules let nobody debug.
+configure '[tools]' 'policy = ["deny debug by anyone to jobs of anyone from anywhere"]'
+launches "${four[@]}" sleep 75 -- ranks
+like "the site's rules may refuse a job that is started for it" "$status $output" \
+    '^1 .*the rules for tools do not let it be debugged: [^ ]*pmixhost.conf:[0-9]+ "deny debug '
+ok "which is ended at once, $took s" test "$took" -lt 60
+ok "and is gone (refused)" until_true 60 no_jobs
+nobody_sleeps() {
+    local host
+    for host in $(hosts_of_cluster); do
+        ! at "$host" pgrep -f '^([^ ]*/)?sleep 75$' >/dev/null </dev/null || return 1
+    done
+}
+ok "with all of its processes (refused)" until_true 20 nobody_sleeps
+configure
 
 launches srun -n1 "$mpi" /nothing/there -- ranks
 like "a program that is not there is an error" "$status $output" '^[1-9].*/nothing/there'
