@@ -29,7 +29,7 @@ common_libcommon_files = \
 	common/rendezvous/debugger_door.h common/rendezvous/debugger_door.cc common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/own_keys.h common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
 	common/job/rank_ranges.h common/job/rank_ranges.cc \
 	common/job/rank_runs.h common/job/rank_runs.cc \
-	common/job/debug_stops.h common/job/debug_stops.cc \
+	common/job/debug_stops.h common/job/debug_stops.cc common/job/told_ends.h \
 	common/base/result.h common/base/result.cc \
 	common/config/settings.h \
 	common/loop/slow_calls.h common/loop/slow_calls.cc \

@@ -165,6 +165,8 @@ server_glue_libglue_files = \
 	server-glue/spawn/step_spawn.cc \
 	server-glue/spawn/children_ends.h server-glue/spawn/children_ends.cc \
 	server-glue/events/first_failures.h server-glue/events/first_failures.cc \
+	server-glue/events/end_lines.h server-glue/events/end_lines.cc \
+	server-glue/events/host_ends.h server-glue/events/host_ends.cc \
 	server-glue/spawn/spawn_refusal.h server-glue/spawn/spawn_wishes.h server-glue/spawn/spawn_wishes.cc \
 	server-glue/spawn/lost_children.h server-glue/spawn/lost_jobs.h server-glue/spawn/lost_jobs.cc \
 	server-glue/spawn/place_wish.h server-glue/spawn/place_wish.cc \
@@ -307,6 +309,7 @@ server_glue_libindirect_files = \
 	server-glue/indirect/debugger_process.h server-glue/indirect/debugger_process.cc \
 	server-glue/indirect/debugger_server.h server-glue/indirect/debugger_server.cc \
 	server-glue/indirect/input_relay.h server-glue/indirect/input_relay.cc \
+	server-glue/indirect/job_life.h server-glue/indirect/job_life.cc \
 	server-glue/indirect/job_tool.h server-glue/indirect/job_tool.cc \
 	server-glue/indirect/keeper.h server-glue/indirect/keeper.cc \
 	server-glue/indirect/held_job.h server-glue/indirect/held_job.cc \

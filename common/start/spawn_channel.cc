@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <tuple>
 #include <unistd.h>
@@ -28,14 +29,31 @@ int descriptor(std::string_view name) {
     return fd;
 }
 
-void say(int fd, std::string line) {
+// One that is short against the socket's buffer goes in one piece. Who has gone misses nothing.
+Said say(int fd, std::string line, std::chrono::milliseconds patience = channel_patience) {
     for (char &c : line) {
         if (static_cast<unsigned char>(c) < 0x20)
             c = ' ';
     }
     line += '\n';
-    // The line is short against any socket's buffer: it goes in one piece, or the launcher has gone.
-    [[maybe_unused]] ssize_t n = ::send(fd, line.data(), line.size(), MSG_NOSIGNAL);
+    const auto until = std::chrono::steady_clock::now() + patience;
+    for (std::size_t done = 0; done < line.size();) {
+        ssize_t n = ::send(fd, line.data() + done, line.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) {
+            done += static_cast<std::size_t>(n);
+            continue;
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0 || errno != EAGAIN)
+            return Said::whole;
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        if (left.count() <= 0)
+            return done > 0 ? Said::cut : Said::not_at_all;
+        pollfd room{fd, POLLOUT, 0};
+        (void)::poll(&room, 1, static_cast<int>(left.count()));
+    }
+    return Said::whole;
 }
 
 } // namespace
@@ -144,16 +162,20 @@ void say_created(int fd, std::string_view nspace, std::size_t processes) {
     say(fd, fmt::format("created {}", nspace));
 }
 
-void say_started(int fd) {
-    say(fd, "started ");
+Said say_started(int fd) {
+    return say(fd, "started ");
 }
 
-void say_launched(int fd, int status, std::string_view text) {
-    say(fd, fmt::format("launched {} {}", status, text));
+Said say_launched(int fd, int status, std::string_view text) {
+    return say(fd, fmt::format("launched {} {}", status, text));
 }
 
-void say_over(int fd, std::string_view text) {
-    say(fd, fmt::format("over {}", text));
+Said say_over(int fd, std::string_view text) {
+    return say(fd, fmt::format("over {}", text));
+}
+
+Said say_ends(int fd, std::string_view text, std::chrono::milliseconds patience) {
+    return say(fd, fmt::format("{}{}", ends_word, text), patience);
 }
 
 std::optional<std::uint32_t> parse_process_count(std::string_view line) {

@@ -5,6 +5,9 @@
 //   started               the first of its programs runs
 //   launched STATUS TEXT  every program of it runs (0), or one could not be started (a PMIx status)
 //   over TEXT             it has ended before that
+//   ends TEXT             processes of one of its hosts have ended, where that was asked for: for a debugger that has
+//                         started the program (server-glue/events/host_ends.h). There may be many; who does not read
+//                         them misses some
 // The end of the stream is the end of the program. The launcher says one thing there, if anything, before the program
 // runs: "secret " and the step secret (common/start/step_secret.h) that the job shall have.
 //
@@ -15,6 +18,7 @@
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,11 +64,17 @@ UniqueFd take_spawn_channel();
 std::string take_spawn_secret(int fd);
 // For the launcher, before it starts the program: `fd` is its own end. False: the program would not get it.
 bool give_spawn_secret(int fd, std::string_view secret);
+// What became of a line. Behind one that was cut nothing may be said any more.
+enum class Said { whole, not_at_all, cut };
+// Each waits so long where whoever reads stands still.
+inline constexpr std::chrono::milliseconds channel_patience{2000};
 // Says `processes` and `created`, and gives the standard error back.
 void say_created(int fd, std::string_view nspace, std::size_t processes);
-void say_started(int fd);
-void say_launched(int fd, int status, std::string_view text);
-void say_over(int fd, std::string_view text);
+Said say_started(int fd);
+Said say_launched(int fd, int status, std::string_view text);
+Said say_over(int fd, std::string_view text);
+Said say_ends(int fd, std::string_view text, std::chrono::milliseconds patience);
+inline constexpr std::string_view ends_word = "ends ";
 
 struct SpawnEvent {
     enum class Kind { created, started, launched, over };

@@ -36,10 +36,12 @@ int descriptor(const char *variable) {
 } // namespace
 
 bool is_debuggers(std::string_view variable) {
-    static constexpr std::string_view all[] = {
-        debugger_uri_variable, "PMIX_NAMESPACE",         "PMIX_RANK",        "PMIX_SERVER_NSPACE", "PMIX_SERVER_RANK",
-        "PMIX_SECURITY_MODE",  "PMIX_BFROP_BUFFER_TYPE", "PMIX_GDS_MODULE",  "PMIX_SERVER_TMPDIR", "PMIX_SYSTEM_TMPDIR",
-        "PMIX_HOSTNAME",       "PMIX_VERSION",           keepalive_variable, indirect_fd_variable, holder_variable};
+    static constexpr std::string_view all[] = {debugger_uri_variable,    "PMIX_NAMESPACE",     "PMIX_RANK",
+                                               "PMIX_SERVER_NSPACE",     "PMIX_SERVER_RANK",   "PMIX_SECURITY_MODE",
+                                               "PMIX_BFROP_BUFFER_TYPE", "PMIX_GDS_MODULE",    "PMIX_SERVER_TMPDIR",
+                                               "PMIX_SYSTEM_TMPDIR",     "PMIX_HOSTNAME",      "PMIX_VERSION",
+                                               keepalive_variable,       indirect_fd_variable, holder_variable,
+                                               own_allocation_variable};
     return std::find(std::begin(all), std::end(all), variable) != std::end(all) ||
            variable.starts_with("PMIX_SERVER_URI");
 }
@@ -67,7 +69,7 @@ static void forget_debuggers_variables() {
         unsetenv(name.c_str());
 }
 
-Result<void> begin_indirect_launch(const std::string &program) {
+Result<void> begin_indirect_launch(const std::string &program, bool allocates) {
     auto channel = make_socket_pair();
     auto input = channel ? input_for_debugger() : Result<FdPair>(channel.failure());
     if (!input)
@@ -110,7 +112,21 @@ Result<void> begin_indirect_launch(const std::string &program) {
     if (input->first)
         ::dup2(input->first.get(), STDIN_FILENO);
     setenv(std::string(indirect_fd_variable).c_str(), std::to_string(own->release()).c_str(), 1);
+    if (allocates)
+        setenv(std::string(own_allocation_variable).c_str(), "1", 1);
     return {};
+}
+
+bool take_own_allocation() {
+    const char *says = getenv(std::string(own_allocation_variable).c_str());
+    const bool allocates = says && std::string_view(says) == "1";
+    unsetenv(std::string(own_allocation_variable).c_str());
+    return allocates;
+}
+
+void say_allocated(int channel, const Allocated &allocation) {
+    const std::string line = allocation.line();
+    [[maybe_unused]] ssize_t said = ::send(channel, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool take_holder() {

@@ -24,6 +24,8 @@ constexpr auto pause_without_descriptor = std::chrono::milliseconds(100);
 constexpr int batch = 64;
 constexpr std::size_t max_notes = 100, max_unproved_notes = 10;
 constexpr std::size_t stack_bytes = 256u << 10;
+// Of very many hosts each has a connection of its own, and proves itself.
+constexpr std::chrono::milliseconds ends_of_a_host{2}, ends_of_all{20'000};
 
 void put_length(std::string &out, std::size_t length) {
     for (int shift = 24; shift >= 0; shift -= 8)
@@ -183,11 +185,15 @@ bool LaunchListener::hear(StrangerLimits::Id id, Visitor &visitor) {
 
 // Takes what has been sent by now.
 void LaunchListener::drain(std::chrono::milliseconds limit) {
-    auto deadline = Clock::now() + limit;
+    const auto begin = Clock::now();
+    const std::chrono::milliseconds of_hosts = ends_of_a_host * std::min<std::size_t>(parts_.hosts, 1'000'000);
+    const auto ends_deadline = begin + limit + std::min(of_hosts, ends_of_all);
     for (;;) {
         pollfd waiting{listener_.fd(), POLLIN, 0};
-        if (visitors_.empty() && ::poll(&waiting, 1, 0) <= 0)
+        const bool awaits = awaits_ends();
+        if (visitors_.empty() && ::poll(&waiting, 1, 0) <= 0 && !awaits)
             return;
+        auto deadline = awaits ? std::min(ends_deadline, std::max(begin, ends_came_) + limit) : begin + limit;
         auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
         if (left.count() <= 0 || !round(-1, static_cast<int>(left.count())))
             return;
@@ -221,11 +227,15 @@ bool LaunchListener::take(const std::string &frame) {
                 break;
             message->body.clear();
         }
+        launch_failed_ = launch_failed_ || message->status != 0;
         if (parts_.spawn_channel && !std::exchange(told_launched_, true))
-            say_launched(parts_.spawn_channel.get(), message->status, message->body);
+            say_on_channel([&](int fd) { return say_launched(fd, message->status, message->body); });
         break;
     case StarterMessage::Kind::started:
         say_first_runs();
+        break;
+    case StarterMessage::Kind::ended:
+        take_ends(*message);
         break;
     case StarterMessage::Kind::note:
         if (message->status != 0 && !noted_.insert(message->status).second)
@@ -252,7 +262,54 @@ bool LaunchListener::take(const std::string &frame) {
 // What has been launched has been started: one that says so later says nothing new.
 void LaunchListener::say_first_runs() {
     if (parts_.spawn_channel && !told_launched_ && !std::exchange(told_started_, true))
-        say_started(parts_.spawn_channel.get());
+        say_on_channel([](int fd) { return say_started(fd); });
+}
+
+// Behind a line that was cut another one would be read as its rest.
+template <typename Say> void LaunchListener::say_on_channel(Say say) {
+    if (!channel_is_cut_)
+        channel_is_cut_ = say(parts_.spawn_channel.get()) == Said::cut;
+}
+
+// A host says once that it has told of all.
+void LaunchListener::take_ends(const StarterMessage &message) {
+    if (!parts_.spawn_channel || parts_.ends == ToldEnds::none)
+        return;
+    ends_came_ = Clock::now();
+    const std::string host = message.body.substr(0, message.body.find(' '));
+    if (message.status != 0 && ended_hosts_.contains(host))
+        return;
+    if (speaking_hosts_.size() < parts_.hosts)
+        speaking_hosts_.insert(host);
+    if (message.status != 0 && ended_hosts_.size() < parts_.hosts)
+        ended_hosts_.insert(host);
+    pass_on_ends(message.body);
+}
+
+// There may be many for one reader, which a user may have stopped, and which the starter need not wait for.
+void LaunchListener::pass_on_ends(const std::string &line) {
+    if (leaves_ends_out_)
+        return;
+    const auto begin = Clock::now();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(parts_.ends_patience - waited_for_reader_);
+    leaves_ends_out_ = true; // unless it is said
+    say_on_channel([&](int fd) {
+        Said said = say_ends(fd, line, std::max(left, {}));
+        leaves_ends_out_ = said != Said::whole;
+        return said;
+    });
+    waited_for_reader_ += Clock::now() - begin;
+    if (leaves_ends_out_)
+        parts_.complain("what speaks with the debugger does not read: how processes end is not told any more");
+}
+
+// A step's last host may end a moment behind the starter's own step. One that has not begun has no ends to tell of, and
+// where a task could not be started some host may have none.
+std::size_t LaunchListener::hosts_with_ends() const {
+    if (parts_.ends == ToldEnds::none || leaves_ends_out_ || launch_failed_ || !(told_started_ || told_launched_))
+        return 0;
+    const std::size_t all = parts_.ends == ToldEnds::all ? parts_.hosts : speaking_hosts_.size();
+    return all - std::min(all, ended_hosts_.size());
 }
 
 void LaunchListener::invite(const std::string &invitation) {
@@ -379,9 +436,13 @@ std::optional<ExitReport> LaunchListener::finish(std::chrono::milliseconds limit
     tools_.reset();
     drain(limit);
     tools_.reset(); // one that came just now
+    if (auto silent = hosts_with_ends(); silent > 0 && limit.count() > 0)
+        parts_.complain(fmt::format("{} of {} hosts have not told how their processes have ended: the debugger misses "
+                                    "these ends",
+                                    silent, parts_.hosts));
     wait_for_launcher();
     if (parts_.spawn_channel && !std::exchange(told_launched_, true))
-        say_over(parts_.spawn_channel.get(), report_ ? report_->text : "");
+        say_on_channel([&](int fd) { return say_over(fd, report_ ? report_->text : ""); });
     return report_;
 }
 

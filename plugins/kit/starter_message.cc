@@ -18,7 +18,7 @@ bool same_cookie(std::string_view bytes, const Cookie &cookie) {
 }
 
 std::size_t most_bytes(Kind kind) {
-    return kind == Kind::invitation ? max_invitation : max_report_text;
+    return kind == Kind::invitation ? max_invitation : kind == Kind::ended ? max_ends_text : max_report_text;
 }
 
 bool makes_sense(const StarterMessage &message) {
@@ -33,6 +33,8 @@ bool makes_sense(const StarterMessage &message) {
     case Kind::kept:
     case Kind::started:
         return message.status == 0;
+    case Kind::ended:
+        return message.status == 0 || message.status == 1;
     }
     return false;
 }
@@ -53,7 +55,7 @@ Result<std::string> seal_message(const Cookie &cookie, const StarterMessage &mes
     bool bytes = message.kind == Kind::invitation;
     if (bytes && message.body.size() > max_invitation)
         return error(ErrorKind::limit, "an invitation of {} bytes", message.body.size());
-    std::string body = bytes ? message.body : one_line(message.body, max_report_text);
+    std::string body = bytes ? message.body : one_line(message.body, most_bytes(message.kind));
     std::string payload(reinterpret_cast<const char *>(cookie.data()), cookie.size());
     put_u32(payload, static_cast<std::uint32_t>(message.kind));
     put_u32(payload, static_cast<std::uint32_t>(message.status));
@@ -87,7 +89,7 @@ Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie
         return error(ErrorKind::invalid, "a message for the starter is garbled");
     message.body = payload.substr(fixed);
     if (message.kind != Kind::invitation)
-        message.body = one_line(message.body, max_report_text);
+        message.body = one_line(message.body, most_bytes(message.kind));
     return message;
 }
 

@@ -17,6 +17,7 @@ namespace pmixhost::kit {
 
 inline constexpr std::size_t max_report_text = 1024;
 inline constexpr std::size_t max_invitation = 4096;
+inline constexpr std::size_t max_ends_text = 4096;
 
 struct StarterMessage {
     enum class Kind : std::uint32_t {
@@ -27,11 +28,14 @@ struct StarterMessage {
         note = 4,  // a line for the user; the step goes on (status 0, or 1..255: a subject whose first line is enough)
         tools = 6, // tools of the starter's host may find this job (kit/tool_door.h): a ToolOffer (status 0)
         started = 7, // the first program of a host runs, of a spawned step whose parent wants to hear of it (status 0)
-        kept = 5,    // this connection is kept for what comes later (status 0): others that are silent are closed
+        ended = 8, // processes of a host have ended, of a step whose starter's debugger wants to hear of it (status 0,
+                   // or 1: none is left on that host; the body is a line of server-glue/events/host_ends.h)
+        kept = 5,  // this connection is kept for what comes later (status 0): others that are silent are closed
     };
     Kind kind = Kind::exit_report;
     int status = 0;
-    std::string body; // one line of at most max_report_text, but for an invitation, of at most max_invitation
+    // One line of at most max_report_text, of `ended` max_ends_text; bytes of an invitation, at most max_invitation.
+    std::string body;
 };
 
 struct ExitReport {

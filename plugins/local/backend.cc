@@ -116,6 +116,11 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         });
     }
 
+    // No debugger starts `pmixhost run` by PMIx_Spawn and waits for it.
+    void report_ends(std::string, bool, std::function<void(Result<void>)> done) override {
+        loop_.post([done = std::move(done)] { done(error(ErrorKind::unsupported, "nobody hears of ends")); });
+    }
+
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
         bool told = tell(EndStep{static_cast<std::uint8_t>(end.exit_status), std::move(end.text)});
         loop_.post([done = std::move(done), told] {

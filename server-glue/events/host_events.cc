@@ -68,8 +68,13 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
                            const JobMap &map, const std::string &nspace) {
     HostIndex host = map.host_of(ranks.front());
     bool of_one_host = std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) { return map.host_of(rank) == host; });
+    return terminated_event(ranks, how, time, of_one_host ? map.hosts()[host] : std::string(), nspace);
+}
+
+HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                           const std::string &host, const std::string &nspace) {
     auto procs = procs_of(nspace, ranks);
-    auto info = about(procs, of_one_host ? map.hosts()[host] : std::string(), time);
+    auto info = about(procs, host, time);
     add_how(*info, how);
     info->add(PMIX_EVENT_DO_NOT_CACHE, true);
     return {PMIX_EVENT_PROC_TERMINATED, procs.front(), reports_range, std::move(info)};

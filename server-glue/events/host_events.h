@@ -32,6 +32,9 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
 // for all. The library does not keep it for those who register later.
 HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                            const JobMap &map, const std::string &nspace);
+// The same without the map; `host`: where they all were, or empty.
+HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                           const std::string &host, const std::string &nspace);
 
 // The events of a job that a process of this one has spawned: in that job's name, for all of the spawning one. `first`:
 // for its end, who failed first.
@@ -59,7 +62,8 @@ std::vector<HostEvent> abort_events(const AbortNews &abort, const std::string &n
 std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
 
 // PMIX_EVENT_SESSION_START or _END, of an allocation that a process of this job asked for (`request_id`: by what name,
-// perhaps none) or has given back; for all processes of the job, in its name.
+// perhaps none) or has given back, or that the launcher of the job has made for it, for the debugger that has started
+// that; for all processes of the job, in its name.
 HostEvent session_event(pmix_status_t code, const std::string &allocation, const std::string &request_id,
                         std::uint64_t time, const std::string &nspace);
 

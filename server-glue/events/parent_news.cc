@@ -4,7 +4,9 @@
 #include "common/job/rank_ranges.h"
 #include "common/start/spawn_channel.h"
 #include "common/wire/spawn_messages.h"
+#include "server-glue/events/host_ends.h"
 #include "server-glue/events/host_events.h"
+#include "server-glue/rm/spawned_step.h"
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
@@ -17,8 +19,16 @@ namespace pmixhost {
 
 ParentNews::ParentNews(StepContext &context, StepEvents &events)
     : StepService(context.services), context_(context), events_(events),
+      to_starter_(!context.step.parent && context.step.tells_ends != ToldEnds::none && context.backend.spawned_step()),
       // The start is the launch's (spawn/launch_outcome.h).
-      wanted_(context.step.parent ? context.step.parent->tells & ~ParentWord::first_start : 0) {}
+      wanted_(context.step.parent                        ? context.step.parent->tells & ~ParentWord::first_start
+              : !to_starter_                             ? 0
+              : context.step.tells_ends == ToldEnds::all ? ParentWord::all_ends
+                                                         : ParentWord::bad_ends) {}
+
+bool ParentNews::all_gone() const {
+    return gone_ == context_.ranks_here().size();
+}
 
 // Nothing is done again: who spawned this comes to the session before it has the answer, and may be gone by now.
 void ParentNews::take_messages(StepMessages &messages) {
@@ -41,7 +51,7 @@ void ParentNews::on_process_gone(Rank rank, std::optional<int> wait_status) {
     } else if (wanted_ & (ParentWord::all_ends | ParentWord::log_all)) {
         normal_exits_.push_back(rank);
     }
-    if (gone_ == context_.ranks_here().size())
+    if (all_gone())
         return tell(); // this daemon is about to leave
     if (due_ == TimePoint::max() && (!bad_.empty() || !normal_exits_.empty()))
         due_ = context_.now() + together;
@@ -56,6 +66,8 @@ void ParentNews::tell() {
     due_ = TimePoint::max();
     auto bad = std::exchange(bad_, {});
     auto well = std::exchange(normal_exits_, {});
+    if (to_starter_)
+        return tell_starter(std::move(bad), well);
     tell_host(bad, well);
     for (const auto &ended : bad) {
         if (wanted_ & (ParentWord::all_ends | ParentWord::bad_ends))
@@ -67,6 +79,31 @@ void ParentNews::tell() {
         auto begin = well.begin() + static_cast<std::ptrdiff_t>(first);
         auto end = well.begin() + static_cast<std::ptrdiff_t>(std::min(first + max_in_event, well.size()));
         tell_event({begin, end}, in_order);
+    }
+}
+
+static std::vector<wire::RankRange> ranges_of(const std::vector<Rank> &ranks) {
+    RankRanges ranges;
+    for (Rank rank : ranks)
+        ranges.add(rank, rank);
+    return ranges.take_all();
+}
+
+void ParentNews::tell_starter(std::vector<wire::EndedProcess> bad, const std::vector<Rank> &well) {
+    said_first_ = said_first_ || !bad.empty();
+    if (!said_first_ && !(wanted_ & ParentWord::all_ends))
+        return;
+    auto [lines, left_out] =
+        lines_of({context_.self(), context_.host_name(), first_bad_, 0, std::move(bad), ranges_of(well)});
+    if (left_out > 0)
+        context_.log.warning("too many processes have ended at once: of {} whoever started this job does not hear",
+                             left_out);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const bool last = all_gone() && i + 1 == lines.size();
+        context_.backend.spawned_step()->report_ends(std::move(lines[i]), last, [this](Result<void> told) {
+            if (!told)
+                context_.log.warning("whoever started this job does not hear of ends: {}", told.failure().text);
+        });
     }
 }
 
@@ -85,11 +122,8 @@ void ParentNews::tell_host(const std::vector<wire::EndedProcess> &bad, const std
         message.bad = bad;
     else if (names)
         message.bad = {*failed};
-    RankRanges ranges;
-    for (Rank rank : logs_all ? well : std::vector<Rank>())
-        ranges.add(rank, rank);
-    for (const auto &[first, last] : ranges.ranges())
-        message.well.push_back({first, last});
+    if (logs_all)
+        message.well = ranges_of(well);
     if (message.bad.empty() && message.well.empty())
         return;
     ++next_id_;

@@ -4,6 +4,11 @@
 // the end of the job names (spawn/children_ends.h). Each host tells of its own processes, several at once. Of the
 // whole job the launcher tells.
 //
+// Of a job that srun has started for a debugger they tell srun, and it the debugger's side, which makes events and
+// lines of it (StepInfo::tells_ends; indirect/job_life.h). Where only bad ends are wanted a host without any says
+// nothing. Nobody there is in the session, and the daemon that the
+// debugger has for its server leaves with its own last process.
+//
 // All in the loop's thread.
 #pragma once
 
@@ -29,14 +34,17 @@ class ParentNews final : public StepService {
     void tell();
     void tell_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how);
     void tell_host(const std::vector<wire::EndedProcess> &bad, const std::vector<Rank> &well);
+    void tell_starter(std::vector<wire::EndedProcess> bad, const std::vector<Rank> &well);
+    bool all_gone() const;
 
     StepContext &context_;
     StepEvents &events_;
+    const bool to_starter_;     // not to a parent
     const std::uint8_t wanted_; // ParentWord::tells
     std::vector<Rank> normal_exits_;
     std::vector<wire::EndedProcess> bad_;
     std::uint64_t first_bad_ = 0; // of those when the first ended, in microseconds of the epoch
-    bool said_first_ = false;
+    bool said_first_ = false;     // or to the starter, any
     std::uint64_t next_id_ = 1;
     std::size_t gone_ = 0;
     TimePoint due_ = TimePoint::max();

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <ctime>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,7 +52,9 @@ DebuggerProcess::DebuggerProcess(Start start, std::function<void()> on_end)
 Result<void> DebuggerProcess::open() {
     DebuggerServer::Events events;
     events.on_works = [this] {
+        works_ = true;
         server_->tell({PMIX_LAUNCHER_READY, start_.nspace, start_.rank, {}});
+        tell_allocation();
         watch_debugger();
     };
     events.on_released = [this](Result<LaunchWishes> wishes) { on_released(std::move(wishes)); };
@@ -132,10 +133,12 @@ void DebuggerProcess::let_go(const LaunchWishes &wishes) {
         return refuse(ours.failure().text);
     released_ = true;
     held_ = HeldJob(wishes.stops);
+    life_.ask(wishes.life);
     tell_keeper();
     for (const auto &note : wishes.notes)
         fmt::print(stderr, "pmixhost: {}\n", note);
-    say(start_.launcher.get(), Released{start_.directory + file_name, wishes.stops.text()}.line());
+    say(start_.launcher.get(),
+        Released{start_.directory + file_name, wishes.stops.text(), wishes.life.told_ends()}.line());
 }
 
 // A launcher that waits for its allocation hears of it hours later.
@@ -238,18 +241,37 @@ void DebuggerProcess::read_launcher() {
 void DebuggerProcess::launcher_says(std::string_view line) {
     if (auto code = parse_exited(line))
         exit_code_ = code;
+    if (auto allocated = parse_allocated(line); allocated && !start_.serves) {
+        allocated_ = std::move(allocated);
+        return tell_allocation();
+    }
+    if (line.starts_with(ends_word)) {
+        if (auto ends = parse_host_ends(line.substr(ends_word.size())))
+            life_.note_ends(*ends);
+        return;
+    }
+    if (auto count = parse_process_count(line); count && nspace_.empty())
+        processes_ = *count;
     auto event = parse_spawn_event(line);
     if (event && event->kind == SpawnEvent::Kind::started)
-        return tell_start();
+        return life_.started();
     if (event && event->kind == SpawnEvent::Kind::launched && event->status == 0)
-        return tell_launch();
+        return life_.running();
     if (!event || event->kind != SpawnEvent::Kind::created || !nspace_.empty())
         return;
     nspace_ = std::move(event->text);
+    if (!start_.serves)
+        life_.begin(nspace_, processes_);
     to_tool(AwaitJob{start_.directory + file_name});
     patience_ = start_.loop.after(server_patience, [this] {
         not_reached("its server has not told where it is; are tools switched off (tools.enabled of pmixhost.conf)?");
     });
+}
+
+// A launcher may have its allocation before libpmix works, and while it waits for the release.
+void DebuggerProcess::tell_allocation() {
+    if (works_ && allocated_)
+        life_.allocated(*std::exchange(allocated_, std::nullopt));
 }
 
 void DebuggerProcess::launcher_over() {
@@ -271,9 +293,9 @@ void DebuggerProcess::told_end() {
         return;
     patience_.reset();
     if (exit_code_ == 0)
-        tell_launch(); // it must have been
-    if (!nspace_.empty() && !start_.serves)
-        tell_end();
+        life_.running(); // it must have been
+    life_.ended(exit_code_);
+    life_.allocation_over();
     server_->end([this] { on_end_(); });
 }
 
@@ -462,7 +484,8 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
             note_end(event);
             note_daemons_end(event);
             note_ready(event);
-            server_->tell(std::move(event));
+            if (life_.passes(event.code, event.nspace))
+                server_->tell(std::move(event));
         });
     case Output::type:
         return with(Output(), [this](Output output) { server_->deliver(std::move(output)); });
@@ -519,9 +542,20 @@ void DebuggerProcess::kill_launcher_later() {
 }
 
 void DebuggerProcess::note_end(const Heard &event) {
-    if (event.nspace == nspace_ && !bad_end_ &&
-        std::find(std::begin(bad_ends), std::end(bad_ends), event.code) != std::end(bad_ends))
-        bad_end_ = event;
+    if (event.nspace != nspace_ ||
+        std::find(std::begin(bad_ends), std::end(bad_ends), event.code) == std::end(bad_ends))
+        return;
+    auto info = unpack_info(event.info);
+    std::optional<long long> code;
+    std::optional<Rank> rank;
+    for (const auto &each : info ? **info : std::vector<pmix_info_t>()) {
+        if (PMIX_CHECK_KEY(&each, PMIX_EXIT_CODE))
+            code = number_of(each.value);
+        else if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC) && each.value.type == PMIX_PROC)
+            rank = each.value.data.proc->rank;
+    }
+    if (rank)
+        life_.note_failure({*rank, static_cast<std::int32_t>(code.value_or(-1))});
 }
 
 // Whom they have left standing, or who comes to stand behind that, somebody has to let go.
@@ -537,49 +571,6 @@ void DebuggerProcess::note_daemons_end(const Heard &event) {
 void DebuggerProcess::tell(const HostEvent &event) {
     if (auto packed = pack_info(event.info->data(), event.info->size()))
         server_->tell({event.code, event.source.nspace, event.source.rank, std::move(*packed)});
-}
-
-void DebuggerProcess::tell_job(std::uint8_t what) {
-    wire::JobEvent news;
-    news.nspace = nspace_;
-    news.time = static_cast<std::uint64_t>(std::time(nullptr));
-    news.what = what;
-    for (const auto &event : events_of(news))
-        tell(event);
-}
-
-void DebuggerProcess::tell_start() {
-    if (!nspace_.empty() && !start_.serves && !std::exchange(told_start_, true))
-        tell_job(wire::JobEvent::started);
-}
-
-void DebuggerProcess::tell_launch() {
-    tell_start();
-    if (!nspace_.empty() && !start_.serves && !std::exchange(told_launch_, true))
-        tell_job(wire::JobEvent::running);
-}
-
-// The launcher's exit code, and who failed first, with the code of that one. A daemon that would tell more leaves with
-// its own last process.
-void DebuggerProcess::tell_end() {
-    std::optional<FirstFailure> first;
-    if (auto info = bad_end_ ? unpack_info(bad_end_->info)
-                             : Result<Unpacked<pmix_info_t>>(error(ErrorKind::not_found, "none"))) {
-        std::optional<int> code;
-        std::optional<Rank> rank;
-        for (const auto &each : **info) {
-            if (PMIX_CHECK_KEY(&each, PMIX_EXIT_CODE))
-                if (auto number = number_of(each.value))
-                    code = static_cast<int>(*number);
-            if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC) && each.value.type == PMIX_PROC)
-                rank = each.value.data.proc->rank;
-        }
-        if (rank)
-            first = FirstFailure{*rank, code.value_or(-1)};
-        if (!exit_code_)
-            exit_code_ = code;
-    }
-    tell(job_end_event(nspace_, exit_code_, static_cast<std::uint64_t>(std::time(nullptr)), first));
 }
 
 } // namespace pmixhost::indirect

@@ -9,15 +9,18 @@
 // All in the loop's thread.
 #pragma once
 
+#include "common/base/line_writer.h"
 #include "common/transport/link.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/indirect/debugger_server.h"
 #include "server-glue/indirect/held_job.h"
 #include "server-glue/indirect/input_relay.h"
+#include "server-glue/indirect/job_life.h"
 #include "server-glue/indirect/keeper.h"
 #include "server-glue/indirect/launcher_control.h"
 
 #include <map>
+#include <unistd.h>
 
 namespace pmixhost::indirect {
 
@@ -40,6 +43,8 @@ class DebuggerProcess final : private LauncherPort {
     DebuggerProcess(Start start, std::function<void()> on_end);
     // Fails (limit, system).
     Result<void> open();
+    // Behind the loop's end: waits a moment for whoever reads the lines for the user.
+    void flush_lines() { lines_.flush(); }
 
   private:
     // LauncherPort
@@ -73,10 +78,7 @@ class DebuggerProcess final : private LauncherPort {
     void debugger_gone();
     void end_for_debugger();
     void tell(const HostEvent &event);
-    void tell_start();  // once
-    void tell_launch(); // likewise
-    void tell_job(std::uint8_t what);
-    void tell_end();
+    void tell_allocation();
     void fail_calls(pmix_status_t status);
     void note_end(const Heard &event);
     void note_daemons_end(const Heard &event);
@@ -93,17 +95,23 @@ class DebuggerProcess final : private LauncherPort {
     EventLoop::Handle launcher_watch_, keepalive_watch_, patience_, look_, kill_, signals_[3];
     std::string said_;   // by the launcher, not yet a line
     std::string nspace_; // of the job
+    std::uint32_t processes_ = 0;
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
     HeldJob held_;
     LauncherControl control_{*this};
+    // For the user, where it takes as long as its reader does.
+    LineWriter lines_{STDERR_FILENO,
+                      [](std::uint64_t lost) { return fmt::format("pmixhost: {} lines were left out\n", lost); }};
+    JobLife life_{{[this](const HostEvent &event) { tell(event); },
+                   [this](const std::string &line) { lines_.write(fmt::format("pmixhost: {}\n", line)); }}};
     bool is_ours_ = false; // the debugger, as the kernel has said
     // goes_on_: without the debugger, which is gone; may_go_on_: without this process, as the keeper knows.
     bool released_ = false, refused_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
-         told_start_ = false, told_launch_ = false, over_ = false, killed_ = false, may_go_on_ = false;
-    int pausing_ = 0;              // pauses that are not answered
-    std::optional<Heard> bad_end_; // the first one
-    std::optional<int> exit_code_; // the launcher's
+         works_ = false, over_ = false, killed_ = false, may_go_on_ = false;
+    int pausing_ = 0;                    // pauses that are not answered
+    std::optional<Allocated> allocated_; // by the launcher, and not told yet
+    std::optional<int> exit_code_;       // the launcher's
 };
 
 } // namespace pmixhost::indirect

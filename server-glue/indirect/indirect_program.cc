@@ -101,6 +101,7 @@ int debugger_process(UniqueFd launcher_end, UniqueFd tool, UniqueFd keepalive, O
         return fail(opened.failure().text);
     auto ran = (*loop)->run();
     int code = ran ? 0 : fail(ran.failure().text);
+    process.flush_lines(); // nothing of it is destroyed
     if (ran)
         keeper.when_killed(Keeper::Launcher::goes_on); // it has its last word
     directory.remove();

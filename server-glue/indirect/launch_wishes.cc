@@ -18,15 +18,8 @@ namespace {
 constexpr std::pair<const char *, StopPlace> stop_keys[] = {{PMIX_DEBUG_STOP_ON_EXEC, StopPlace::exec},
                                                             {PMIX_DEBUG_STOP_IN_INIT, StopPlace::init},
                                                             {PMIX_DEBUG_STOP_IN_APP, StopPlace::app}};
-// Its events are told in any case; its output is what the launcher prints, which is the debugger's child.
-constexpr const char *met_anyway[] = {PMIX_NOTIFY_JOB_EVENTS,
-                                      PMIX_NOTIFY_COMPLETION,
-                                      PMIX_NOTIFY_PROC_TERMINATION,
-                                      PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
-                                      PMIX_FWD_STDIN,
-                                      PMIX_FWD_STDOUT,
-                                      PMIX_FWD_STDERR,
-                                      PMIX_FWD_STDDIAG};
+// Its output is what the launcher prints, which is the debugger's child.
+constexpr const char *met_anyway[] = {PMIX_FWD_STDIN, PMIX_FWD_STDOUT, PMIX_FWD_STDERR, PMIX_FWD_STDDIAG};
 // Without these another program would be run than was asked for.
 constexpr std::pair<const char *, const char *> refused[] = {{PMIX_EXEC_AGENT, "PMIX_EXEC_AGENT"},
                                                              {PMIX_FORKEXEC_AGENT, "PMIX_FORKEXEC_AGENT"},
@@ -35,6 +28,30 @@ constexpr std::pair<const char *, const char *> refused[] = {{PMIX_EXEC_AGENT, "
 bool is_met_anyway(const pmix_info_t &info) {
     return std::any_of(std::begin(met_anyway), std::end(met_anyway),
                        [&](const char *key) { return PMIX_CHECK_KEY(&info, key); });
+}
+
+// True where it is of the job's life, wanted or not.
+bool read_life(const pmix_info_t &info, LifeWishes &life) {
+    const std::pair<const char *, bool *> flags[] = {{PMIX_NOTIFY_JOB_EVENTS, &life.names_first},
+                                                     {PMIX_NOTIFY_COMPLETION, &life.names_first},
+                                                     {PMIX_LOG_COMPLETION, &life.logs_end},
+                                                     {PMIX_LOG_PROC_TERMINATION, &life.logs_all_ends},
+                                                     {PMIX_LOG_PROC_ABNORMAL_TERMINATION, &life.logs_bad_ends},
+                                                     {PMIX_NOTIFY_PROC_TERMINATION, &life.tells_all_ends},
+                                                     {PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, &life.tells_bad_ends}};
+    const bool wanted = flag_of(info.value);
+    if (PMIX_CHECK_KEY(&info, PMIX_LOG_JOB_EVENTS)) {
+        life.logs_start = life.logs_start || wanted;
+        life.logs_end = life.logs_end || wanted;
+        return true;
+    }
+    for (const auto &[key, flag] : flags) {
+        if (PMIX_CHECK_KEY(&info, key)) {
+            *flag = *flag || wanted;
+            return true;
+        }
+    }
+    return false;
 }
 
 // "PMIX_MAPBY", where that is known.
@@ -96,6 +113,8 @@ Result<LaunchWishes> read_launch_wishes(const pmix_info_t *info, std::size_t cou
     std::vector<std::string> missed;
     bool requires_output = false;
     for (std::size_t i = 0; info && i < count; ++i) {
+        if (read_life(info[i], wishes.life))
+            continue;
         auto is_it = [&](const auto &each) { return PMIX_CHECK_KEY(&info[i], each.first); };
         auto stop = std::find_if(std::begin(stop_keys), std::end(stop_keys), is_it);
         auto other_program = std::find_if(std::begin(refused), std::end(refused), is_it);

@@ -4,6 +4,7 @@
 
 #include "common/base/result.h"
 #include "common/job/debug_stops.h"
+#include "common/job/told_ends.h"
 
 #include <pmix_common.h>
 
@@ -12,8 +13,27 @@
 
 namespace pmixhost::indirect {
 
+// What the debugger wants to be told of the job's life, or logged for the user.
+struct LifeWishes {
+    bool logs_start = false, logs_end = false; // PMIX_LOG_JOB_EVENTS: both; PMIX_LOG_COMPLETION
+    bool logs_all_ends = false;                // of processes: PMIX_LOG_PROC_TERMINATION
+    bool logs_bad_ends = false;                // PMIX_LOG_PROC_ABNORMAL_TERMINATION
+    bool tells_all_ends = false;               // as events: PMIX_NOTIFY_PROC_TERMINATION
+    bool tells_bad_ends = false;               // PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION
+    // PMIX_NOTIFY_JOB_EVENTS, PMIX_NOTIFY_COMPLETION: start, launch and end are told in any case, but the end is to say
+    // who failed first.
+    bool names_first = false;
+    // What the job's hosts are to tell of their processes' ends. An end that is told or logged none may miss.
+    ToldEnds told_ends() const {
+        return logs_all_ends || logs_bad_ends || tells_all_ends || tells_bad_ends ? ToldEnds::all
+               : names_first                                                      ? ToldEnds::bad
+                                                                                  : ToldEnds::none;
+    }
+};
+
 struct LaunchWishes {
     DebugStops stops;
+    LifeWishes life;
     std::vector<std::string> notes; // for the user: what has no effect, or another one than it may seem
 };
 // Directives that are not known are the launcher's own options' business, and have no effect unless they are required:

@@ -16,6 +16,7 @@
 #include "common/config/settings.h"
 #include "common/job/job_map.h"
 #include "common/job/process_set.h"
+#include "common/job/told_ends.h"
 #include "common/loop/event_loop.h"
 #include "common/process/program_look.h"
 #include "common/rendezvous/server_names.h"
@@ -55,6 +56,7 @@ struct StepInfo {
     PmixUse pmix_use = PmixUse::may_come; // by its programs
     bool launcher_file = false;           // a tool that has started the launcher waits for where this job is
     bool tells_launch = false;            // who has started the launcher is told of the launch (spawned_step.h)
+    ToldEnds tells_ends = ToldEnds::none; // likewise, then, of the ends of processes
     std::vector<LinkFault> link_faults;   // for tests: what links of this host shall suffer
     struct Parent {
         std::string nspace;

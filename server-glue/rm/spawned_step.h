@@ -25,6 +25,10 @@ class RmSpawnedStep {
     // Likewise, before that, where that one wants to hear of it (a parent says so by ParentWord::first_start): a
     // program of this host runs. The first host counts; of one with a single program report_launch() says as much.
     virtual void report_start(std::function<void(Result<void>)> done) = 0;
+    // Only where StepInfo::tells_ends: processes of this host have ended, as one line (events/host_ends.h). `last`:
+    // none is left here; whoever made the step waits a moment for that of each host, of bad ends alone
+    // (ToldEnds::bad) of each that has told of some.
+    virtual void report_ends(std::string line, bool last, std::function<void(Result<void>)> done) = 0;
 };
 
 } // namespace pmixhost

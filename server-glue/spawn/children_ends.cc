@@ -1,45 +1,18 @@
 // See children_ends.h.
 #include "server-glue/spawn/children_ends.h"
 
-#include "common/job/rank_ranges.h"
 #include "common/text/printable.h"
 #include "common/wire/session_messages.h"
+#include "server-glue/events/end_lines.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/rm/user_notes.h"
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
-#include <csignal>
-#include <cstring>
 #include <ctime>
 #include <pmix_common.h>
 
 namespace pmixhost {
-
-namespace {
-
-// "0-3,7"; not more than fits in a line.
-std::string shown_ranks(const std::vector<wire::RankRange> &ranges) {
-    constexpr std::size_t most = 20;
-    std::string out;
-    for (std::size_t i = 0; i < ranges.size() && i < most; ++i) {
-        out += i > 0 ? "," : "";
-        out += ranges[i].first == ranges[i].last ? fmt::format("{}", ranges[i].first)
-                                                 : fmt::format("{}-{}", ranges[i].first, ranges[i].last);
-    }
-    return ranges.size() > most ? out + ",..." : out;
-}
-
-std::string how_it_ended(const wire::EndedProcess &ended) {
-    if (ended.exit_code < 0)
-        return "has ended; nobody knows how";
-    if (ended.exit_code > 128 && ended.exit_code < 128 + NSIG)
-        return fmt::format("was ended by signal {} ({})", ended.exit_code - 128, ::strsignal(ended.exit_code - 128));
-    return fmt::format("has ended with exit code {}{}", ended.exit_code,
-                       ended.exit_code == 0 ? ", and had not finalized PMIx" : "");
-}
-
-} // namespace
 
 void ChildrenEnds::take_messages(StepMessages &messages) {
     messages.on<wire::ChildEnds>(StepMessages::Peer::session, [this](HostIndex, const auto &ends, const auto &) {
@@ -128,8 +101,7 @@ void ChildrenEnds::on_ends(const wire::ChildEnds &ends) {
 }
 
 void ChildrenEnds::log(const wire::ChildEnds &ends) {
-    constexpr std::size_t most_lines = 100; // of one message
-    auto say = [this, &ends](const std::string &what) {
+    for (const auto &what : end_lines(ends.bad, ends.well)) {
         if (lines_left_ == 0)
             return;
         --lines_left_;
@@ -137,15 +109,6 @@ void ChildrenEnds::log(const wire::ChildEnds &ends) {
         context_.log.info("{}", line);
         if (auto *notes = context_.backend.user_notes())
             notes->tell_user({std::move(line)}, [](Result<void>) {});
-    };
-    for (std::size_t i = 0; i < ends.bad.size() && i < most_lines; ++i)
-        say(fmt::format("rank {} {}", ends.bad[i].rank, how_it_ended(ends.bad[i])));
-    if (ends.bad.size() > most_lines)
-        say(fmt::format("{} more ranks have ended badly", ends.bad.size() - most_lines));
-    if (!ends.well.empty()) {
-        bool one = ends.well.size() == 1 && ends.well[0].first == ends.well[0].last;
-        say(fmt::format("{} {} {} ended with exit code 0", one ? "rank" : "ranks", shown_ranks(ends.well),
-                        one ? "has" : "have"));
     }
 }
 

@@ -6,6 +6,7 @@
 #include "server-glue/indirect/debugger_peer.h"
 #include "server-glue/indirect/held_job.h"
 #include "server-glue/indirect/input_relay.h"
+#include "server-glue/indirect/job_life.h"
 #include "server-glue/indirect/keeper.h"
 #include "server-glue/indirect/launch_wishes.h"
 #include "server-glue/indirect/launcher_control.h"
@@ -111,8 +112,31 @@ void a_release_says_where_and_how(void **) {
     auto refused = parse_released("refused no\tnot today");
     assert_int_equal(refused.failure().kind, ErrorKind::denied);
     assert_string_equal(refused.failure().text.c_str(), "no not today");
-    for (const char *line : {"", "released", "released ", "released x", "released /x ", "go", "releasedx y z"})
+    for (const char *line :
+         {"", "released", "released ", "released x", "released /x ", "go", "releasedx y z", "released /x ends=all"})
         assert_int_equal(parse_released(line).failure().kind, ErrorKind::invalid);
+    for (ToldEnds ends : {ToldEnds::none, ToldEnds::bad, ToldEnds::all}) {
+        std::string told = Released{"/a ends", "exec=all", ends}.line();
+        told.pop_back();
+        auto read = parse_released(told);
+        assert_true(read.ok() && read->ends == ends);
+        assert_string_equal(read->file.c_str(), "/a ends");
+        assert_string_equal(read->stops.c_str(), "exec=all");
+    }
+}
+
+void an_allocation_is_told_with_its_job(void **) {
+    std::string line = Allocated{"77", "slurm.77.0"}.line();
+    assert_string_equal(line.c_str(), "allocated 77 slurm.77.0\n");
+    line.pop_back();
+    auto allocated = parse_allocated(line);
+    assert_true(allocated.has_value());
+    assert_string_equal(allocated->id.c_str(), "77");
+    assert_string_equal(allocated->nspace.c_str(), "slurm.77.0");
+    for (const auto &other :
+         {std::string("allocated"), std::string("allocated 77"), std::string("allocated  x"),
+          std::string("allocated 77 "), std::string("created 77 x"), "allocated 77 " + std::string(256, 'x')})
+        assert_false(parse_allocated(other).has_value());
 }
 
 void the_exit_code_is_the_last_word(void **) {
@@ -183,11 +207,13 @@ void what_is_not_done_is_said(void **) {
     met.add(PMIX_NOTIFY_JOB_EVENTS, true);
     met.add(PMIX_FWD_STDOUT, true);
     met.add(PMIX_LOG_COMPLETION, false);
+    met.add(PMIX_LOG_JOB_EVENTS, true);
+    met.add(PMIX_NOTIFY_PROC_TERMINATION, true);
     met.add(PMIX_PERSONALITY, "ompi");
     assert_string_equal(notes_on(met).c_str(), "");
-    not_met.add(PMIX_LOG_JOB_EVENTS, true);
+    not_met.add(PMIX_REPORT_BINDINGS, true);
     not_met.add(PMIX_MAPBY, "node");
-    assert_non_null(strstr(notes_on(not_met).c_str(), "no effect: PMIX_LOG_JOB_EVENTS, PMIX_MAPBY;"));
+    assert_non_null(strstr(notes_on(not_met).c_str(), "no effect: PMIX_REPORT_BINDINGS, PMIX_MAPBY;"));
     required.add(PMIX_FWD_STDERR, true);
     PMIX_INFO_REQUIRED(required.data());
     assert_non_null(strstr(notes_on(required).c_str(), "the launcher's"));
@@ -199,6 +225,211 @@ void what_is_not_done_is_said(void **) {
         assert_non_null(strstr(stops_of(other_program).c_str(), name));
         assert_int_equal(stops_of(other_program)[0], '!');
     }
+}
+
+LifeWishes life_of(const char *key, bool wanted = true) {
+    InfoList info;
+    info.add(key, wanted);
+    PMIX_INFO_REQUIRED(info.data());
+    auto wishes = read_launch_wishes(info.data(), info.size());
+    assert_true(wishes.ok() && wishes->notes.empty());
+    return wishes->life;
+}
+
+void what_is_to_be_told_and_logged_is_read(void **) {
+    auto all = life_of(PMIX_LOG_JOB_EVENTS), end = life_of(PMIX_LOG_COMPLETION);
+    assert_true(all.logs_start && all.logs_end && all.told_ends() == ToldEnds::none);
+    assert_true(!end.logs_start && end.logs_end && end.told_ends() == ToldEnds::none);
+    assert_true(life_of(PMIX_LOG_PROC_TERMINATION).logs_all_ends);
+    assert_true(life_of(PMIX_LOG_PROC_ABNORMAL_TERMINATION).logs_bad_ends);
+    assert_true(life_of(PMIX_NOTIFY_PROC_TERMINATION).tells_all_ends);
+    assert_true(life_of(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION).tells_bad_ends);
+    for (const char *key : {PMIX_LOG_PROC_TERMINATION, PMIX_LOG_PROC_ABNORMAL_TERMINATION, PMIX_NOTIFY_PROC_TERMINATION,
+                            PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION}) {
+        assert_true(life_of(key).told_ends() == ToldEnds::all);
+        assert_true(life_of(key, false).told_ends() == ToldEnds::none);
+    }
+    for (const char *key : {PMIX_NOTIFY_JOB_EVENTS, PMIX_NOTIFY_COMPLETION}) {
+        assert_true(life_of(key).told_ends() == ToldEnds::bad);
+        assert_true(life_of(key, false).told_ends() == ToldEnds::none);
+    }
+    assert_false(life_of(PMIX_LOG_JOB_EVENTS, false).logs_end);
+    assert_true(life_of(PMIX_NOTIFY_JOB_EVENTS).names_first && life_of(PMIX_NOTIFY_COMPLETION).names_first);
+}
+
+wire::EndedProcess ended_badly(Rank rank, int exit_code) {
+    wire::EndedProcess ended;
+    ended.rank = rank;
+    ended.code = PMIX_ERR_EXIT_NONZERO_TERM;
+    ended.term_status = PMIX_ERR_EXIT_NONZERO_TERM;
+    ended.exit_code = exit_code;
+    return ended;
+}
+
+void ends_of_a_host_come_over_as_text(void **) {
+    HostEnds ends{3, "n3", 1'700'000'000'000'000, 0, {ended_badly(7, 5), ended_badly(2, 137)}, {{0, 1}, {9, 9}}};
+    ends.bad[1].ends_job = 1;
+    auto lines = lines_of(ends).lines;
+    assert_int_equal(lines.size(), 1);
+    auto read = parse_host_ends(lines.front());
+    assert_true(read.has_value());
+    assert_true(read->host == 3 && read->name == "n3" && read->time == ends.time && read->index == 0);
+    assert_true(read->bad.size() == 2 && read->bad[0].rank == 7 && read->bad[0].exit_code == 5);
+    assert_true(read->bad[1].ends_job == 1 && read->bad[1].code == PMIX_ERR_EXIT_NONZERO_TERM);
+    assert_true(read->well.size() == 2 && read->well[0].last == 1 && read->well[1].first == 9);
+    auto none = lines_of({0, "n0", 0}).lines;
+    assert_true(none.size() == 1 && parse_host_ends(none.front())->bad.empty());
+    for (const char *line :
+         {"", "0", "0 n0", "0 n0 1", "0 n0 1 0", "0 n0 1 0 -", "0 n0 1 0 - ", "0 n0 1 - -", "0 n0 1 -1 - -",
+          "0 n0 1 0 1:2:3:4 -", "0 n0 1 0 1:2:3:4:5:6 -", "0 n0 1 0 - 1", "0 n0 1 0 - 2-1", "0 n0 1 0 - 1-x",
+          "0  1 0 - -", "-1 n0 1 0 - -", "0 n0 1 0 1:2:3:4:999 -", "0 n0 1 0 1:2:3:4:0, x-"})
+        if (parse_host_ends(line))
+            fail_msg("%s", line);
+}
+
+// Each line goes over a connection of its own, so there are few; and what is left out is known.
+void many_ends_of_a_host_are_few_lines(void **) {
+    for (auto [count, fits] : {std::pair(400u, true), std::pair(4000u, false)}) {
+        HostEnds many{0, std::string(200, 'n'), 1, 0, {}, {}};
+        for (Rank rank = 0; rank < count; ++rank) {
+            many.bad.push_back(ended_badly(4'000'000'000u + rank, 1));
+            many.well.push_back({2 * rank, 2 * rank});
+        }
+        std::size_t bad = 0, well = 0, next = 0;
+        auto [lines, left_out] = lines_of(many);
+        for (const auto &line : lines) {
+            assert_true(line.size() <= longest_host_ends);
+            auto part = parse_host_ends(line);
+            assert_true(part.has_value() && part->index == next++);
+            bad += part->bad.size();
+            well += part->well.size();
+        }
+        assert_true(lines.size() > 1 && lines.size() <= most_host_ends);
+        assert_true(bad + well + left_out == 2 * count && (left_out == 0) == fits);
+    }
+}
+
+const pmix_value_t *carried(const HostEvent &event, const char *key) {
+    for (const auto &each : event.info->all())
+        if (PMIX_CHECK_KEY(&each, key))
+            return &each.value;
+    return nullptr;
+}
+
+struct Life {
+    JobLife life{
+        {[this](const HostEvent &event) { note(event); }, [this](const std::string &line) { lines += line + ";"; }}};
+    std::string told, lines;
+
+    void note(const HostEvent &event) {
+        const std::pair<pmix_status_t, const char *> names[] = {
+            {PMIX_EVENT_SESSION_START, "session"}, {PMIX_EVENT_SESSION_END, "over"},
+            {PMIX_EVENT_JOB_START, "start"},       {PMIX_LAUNCH_COMPLETE, "launch"},
+            {PMIX_EVENT_JOB_END, "end"},           {PMIX_EVENT_PROC_TERMINATED, "gone"}};
+        for (const auto &[code, name] : names)
+            told += code == event.code ? name : "";
+        assert_string_equal(event.source.nspace, "job");
+        assert_non_null(carried(event, PMIX_EVENT_TIMESTAMP));
+        assert_true(carried(event, PMIX_EVENT_AFFECTED_PROC) || carried(event, PMIX_EVENT_AFFECTED_PROCS));
+        if (const auto *status = carried(event, PMIX_JOB_TERM_STATUS))
+            told += fmt::format(" status {}", status->data.status);
+        if (const auto *code = carried(event, PMIX_EXIT_CODE))
+            told += fmt::format(" code {}", code->data.integer);
+        if (const auto *first = carried(event, PMIX_PROCID))
+            told += fmt::format(" first {}", first->data.proc->rank);
+        if (const auto *id = carried(event, PMIX_ALLOC_ID))
+            told += fmt::format(" {}", id->data.string);
+        told += ";";
+    }
+    std::string take() { return std::exchange(told, {}); }
+};
+
+void the_life_of_a_job_is_told_once(void **) {
+    Life quiet;
+    quiet.life.started(); // of no job
+    quiet.life.ended(0);
+    assert_string_equal(quiet.take().c_str(), "");
+    quiet.life.allocated({"77", "job"});
+    quiet.life.begin("job", 8);
+    quiet.life.running();
+    quiet.life.started();
+    quiet.life.running();
+    assert_string_equal(quiet.take().c_str(), "session 77;start;launch;");
+    quiet.life.ended(0);
+    quiet.life.allocation_over();
+    quiet.life.allocation_over();
+    assert_string_equal(quiet.take().c_str(), fmt::format("end status {} code 0;over 77;", PMIX_SUCCESS).c_str());
+    assert_string_equal(quiet.lines.c_str(), "");
+    assert_true(quiet.life.passes(PMIX_EVENT_PROC_TERMINATED, "job"));
+    Life logged;
+    logged.life.ask({true, true});
+    logged.life.begin("job", 8);
+    logged.life.running();
+    logged.life.note_failure({3, 7});
+    logged.life.note_failure({4, 8});
+    logged.life.ended(std::nullopt); // a signal has ended the launcher
+    logged.life.allocation_over();   // it has made none
+    assert_string_equal(logged.take().c_str(),
+                        fmt::format("start;launch;end status {} code 7 first 3;", PMIX_ERR_JOB_NON_ZERO_TERM).c_str());
+    assert_string_equal(logged.lines.c_str(), "job: all of its processes run;job has ended with exit code 7;");
+}
+
+void ends_are_told_and_logged_as_asked(void **) {
+    const HostEnds late{1, "n1", 20, 0, {ended_badly(4, 9)}, {}},
+        early{0, "n0", 10, 0, {ended_badly(1, 5)}, {{0, 0}, {2, 3}}};
+    auto after_both = [&](const LifeWishes &wishes, std::string &lines) {
+        Life life;
+        life.life.ask(wishes);
+        life.life.begin("job", 8);
+        life.life.note_ends(late);
+        life.life.note_ends(early);
+        life.life.note_failure({7, 7}); // heard of over the server
+        life.life.ended(9);
+        lines = life.lines;
+        assert_true(life.life.passes(PMIX_EVENT_PROC_TERMINATED, "job") !=
+                    (wishes.tells_all_ends || wishes.tells_bad_ends));
+        assert_true(life.life.passes(PMIX_EVENT_PROC_TERMINATED, "other") &&
+                    life.life.passes(PMIX_ERR_EXIT_NONZERO_TERM, "job"));
+        return life.take();
+    };
+    std::string lines, end = fmt::format("end status {} code 5 first 1;", PMIX_ERR_JOB_NON_ZERO_TERM);
+    LifeWishes logs_bad, logs_all, tells_bad, tells_all;
+    logs_bad.logs_bad_ends = logs_all.logs_all_ends = tells_bad.tells_bad_ends = tells_all.tells_all_ends = true;
+    assert_string_equal(after_both(logs_bad, lines).c_str(), end.c_str());
+    assert_string_equal(lines.c_str(),
+                        "job: rank 4 has ended with exit code 9;job: rank 1 has ended with exit code 5;");
+    assert_string_equal(after_both(logs_all, lines).c_str(), end.c_str());
+    assert_string_equal(lines.c_str(), "job: rank 4 has ended with exit code 9;job: rank 1 has ended with exit code 5;"
+                                       "job: ranks 0,2-3 have ended with exit code 0;");
+    assert_string_equal(after_both(tells_bad, lines).c_str(), ("gone code 9;gone code 5;" + end).c_str());
+    assert_string_equal(lines.c_str(), "");
+    assert_string_equal(after_both(tells_all, lines).c_str(), ("gone code 9;gone code 5;gone code 0;" + end).c_str());
+}
+
+// Lines of one host's processes that ended together have one time.
+void the_first_failure_is_that_of_the_first_line(void **) {
+    Life life;
+    life.life.begin("job", 8);
+    life.life.note_ends({0, "n0", 10, 1, {ended_badly(1, 6)}, {}});
+    life.life.note_ends({0, "n0", 10, 0, {ended_badly(3, 5)}, {}});
+    life.life.note_ends({0, "n0", 10, 2, {ended_badly(2, 7)}, {}});
+    life.life.ended(9);
+    assert_string_equal(life.take().c_str(),
+                        fmt::format("end status {} code 5 first 3;", PMIX_ERR_JOB_NON_ZERO_TERM).c_str());
+}
+
+void a_process_of_the_job_ends_once(void **) {
+    Life life;
+    LifeWishes wishes;
+    wishes.tells_all_ends = wishes.logs_all_ends = true;
+    life.life.ask(wishes);
+    life.life.begin("job", 4);
+    life.life.note_ends({0, "n0", 10, 0, {ended_badly(1, 5), ended_badly(4, 6)}, {{2, UINT32_MAX}, {5, UINT32_MAX}}});
+    life.life.note_ends({0, "n0", 11, 0, {ended_badly(1, 5), ended_badly(2, 5)}, {{0, 3}}});
+    assert_string_equal(life.lines.c_str(), "job: rank 1 has ended with exit code 5;"
+                                            "job: ranks 2-3 have ended with exit code 0;"
+                                            "job: rank 0 has ended with exit code 0;");
+    assert_string_equal(life.take().c_str(), "gone code 5;gone code 0;gone code 0;");
 }
 
 std::string signals_of(const InfoList &info) {
@@ -602,7 +833,9 @@ void the_program_gets_what_is_the_debuggers(void **) {
     ::setenv("PMIXHOST_HOLDER", "sleep infinity", 1);
     int input = ::dup(STDIN_FILENO), nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(nothing, STDIN_FILENO);
-    assert_true(kit::begin_indirect_launch(program).ok());
+    ::setenv("PMIXHOST_INDIRECT_ALLOCATES", "1", 1); // of somebody else
+    assert_true(kit::begin_indirect_launch(program, false).ok());
+    assert_false(kit::take_own_allocation());
     struct stat what {};
     assert_true(::fstat(STDIN_FILENO, &what) == 0 && S_ISFIFO(what.st_mode));
     ::dup2(input, STDIN_FILENO);
@@ -633,8 +866,9 @@ void the_program_gets_what_is_the_debuggers(void **) {
     ::close(nothing);
     // A program that is not there is told at once.
     ::setenv("PMIX_LAUNCHER_RNDZ_URI", "debugger.0;tcp4://127.0.0.1:1", 1);
-    assert_false(kit::begin_indirect_launch("/nonexistent/program").ok());
+    assert_false(kit::begin_indirect_launch("/nonexistent/program", true).ok());
     assert_null(::getenv("PMIX_LAUNCHER_RNDZ_URI"));
+    assert_false(kit::take_own_allocation());
     auto gone = make_socket_pair();
     gone->second.reset();
     auto yes = [] { return Result<void>(); };
@@ -658,8 +892,16 @@ int main() {
         cmocka_unit_test(from_each_place_once),
         cmocka_unit_test(a_release_says_where_and_how),
         cmocka_unit_test(the_exit_code_is_the_last_word),
+        cmocka_unit_test(an_allocation_is_told_with_its_job),
         cmocka_unit_test(directives_are_read),
         cmocka_unit_test(what_is_not_done_is_said),
+        cmocka_unit_test(what_is_to_be_told_and_logged_is_read),
+        cmocka_unit_test(ends_of_a_host_come_over_as_text),
+        cmocka_unit_test(many_ends_of_a_host_are_few_lines),
+        cmocka_unit_test(the_life_of_a_job_is_told_once),
+        cmocka_unit_test(ends_are_told_and_logged_as_asked),
+        cmocka_unit_test(the_first_failure_is_that_of_the_first_line),
+        cmocka_unit_test(a_process_of_the_job_ends_once),
         cmocka_unit_test(a_pause_is_one_by_whatever_name),
         cmocka_unit_test(daemons_are_beside_what_they_debug),
         cmocka_unit_test(a_request_is_for_one_of_both),

@@ -409,14 +409,22 @@ static void a_spawned_task_keeps_its_connection_but_for_containers(void **) {
 }
 
 static void a_debugger_that_waits_for_the_launch_is_told_of(void **) {
-    for (bool waits : {false, true}) {
+    const std::pair<std::string, std::string> told[] = {
+        {"0", "all"}, {"1", ""}, {"1", "bad"}, {"1", "all"}, {"1", "some"}};
+    for (const auto &[word, ends] : told) {
         FakeEnvironment environment;
         fill(environment);
-        environment.add(waits ? "PMIXHOST_TELLS_LAUNCH=1" : "PMIXHOST_TELLS_LAUNCH=0");
+        environment.add("PMIXHOST_TELLS_LAUNCH=" + word);
+        environment.add("PMIXHOST_TELLS_ENDS=" + ends);
         Prepared prepared = prepare_step(around("serve"), environment.array);
         assert_true(prepare_task(prepared, 0, &environment.array).ok());
-        assert_true(has(environment.get("AT_DOCUMENT"), "|slurm.tells_launch 1|") == waits);
-        assert_string_equal(environment.get("PMIXHOST_TELLS_LAUNCH").c_str(), "(none)");
+        const std::string document = environment.get("AT_DOCUMENT");
+        assert_true(has(document, "|slurm.tells_launch 1|") == (word == "1"));
+        const bool tells = word == "1" && (ends == "all" || ends == "bad");
+        assert_true(has(document, "|slurm.tells_ends ") == tells);
+        assert_true(!tells || has(document, "|slurm.tells_ends " + ends + "|"));
+        for (const char *own : {"PMIXHOST_TELLS_LAUNCH", "PMIXHOST_TELLS_ENDS"})
+            assert_string_equal(environment.get(own).c_str(), "(none)");
         assert_true(clean_up(prepared));
     }
 }

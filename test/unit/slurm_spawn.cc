@@ -12,16 +12,21 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fmt/ranges.h>
+#include <fstream>
+#include <iterator>
 #include <netinet/in.h>
 #include <poll.h>
+#include <set>
 #include <slurm/slurm_errno.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 #include "test/unit/check.h"
 
@@ -277,7 +282,8 @@ struct Fixture {
     int launchers = 0;
     std::vector<std::string> complaints; // read after the thread's end
 
-    explicit Fixture(std::chrono::milliseconds patience = 10s, bool launcher_stays = false, bool is_told = true) {
+    explicit Fixture(std::chrono::milliseconds patience = 10s, bool launcher_stays = false, bool is_told = true,
+                     ToldEnds told_ends = ToldEnds::none) {
         auto opened = StarterListener::open({});
         assert_true(opened.ok());
         target = opened->address();
@@ -291,12 +297,15 @@ struct Fixture {
         if (is_told)
             parts.spawn_channel = std::move(channel);
         parts.hosts = 2;
+        parts.ends = told_ends;
+        parts.ends_patience = 20ms;
         parts.patience = patience;
         parts.complain = [this](const std::string &text) { complaints.push_back(text); };
         int pair[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         launcher_end.reset(pair[1]);
         int small = 1; // as little as there can be
+        assert_int_equal(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
         assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
         parts.launcher_patience = 20ms;
         parts.end_patience = 100ms;
@@ -333,6 +342,129 @@ void a_launch_is_told_when_all_hosts_have(void **) {
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "started ");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
     assert_false(f.listener->finish(1s).has_value());
+}
+
+// Until the listener's end, which is now.
+std::multiset<std::string> lines_of_channel(Fixture &f) {
+    f.listener.reset();
+    std::multiset<std::string> lines; // each message comes over a connection of its own
+    for (std::string line; !(line = Fixture::line(f.spawn_end.get(), '\n')).empty();)
+        lines.insert(line);
+    return lines;
+}
+
+bool sleeps(pid_t thread) {
+    std::ifstream file(fmt::format("/proc/self/task/{}/stat", thread));
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    auto name_end = text.rfind(") ");
+    return name_end != text.npos && text[name_end + 2] == 'S';
+}
+
+// The last host's may come behind the end of the starter's own step: here when finish() has nothing left to read and
+// sleeps, or has returned where it does not wait. Nothing is read before it, as there is no thread.
+void ends_are_passed_on_and_awaited(void **) {
+    Fixture f(10s, false, true, ToldEnds::all);
+    f.say(StarterMessage::Kind::started, 0, "");
+    f.say(StarterMessage::Kind::ended, 0, "0 n0 5 0 1:2:3:4:0 -");
+    f.say(StarterMessage::Kind::ended, 1, "0 n0 5 1 - 0-0");
+    f.say(StarterMessage::Kind::ended, 1, "0 n0 5 1 - 0-0"); // a host has one last word
+    std::atomic<bool> begun{false};
+    std::thread last([&f, &begun, main = ::gettid()] {
+        while (!begun || !sleeps(main))
+            std::this_thread::yield();
+        f.say(StarterMessage::Kind::ended, 1, "1 n1 0 0 - 2-3");
+    });
+    begun = true;
+    assert_false(f.listener->finish(10s).has_value());
+    last.join();
+    assert_true(
+        (lines_of_channel(f) == std::multiset<std::string>{"started ", "ends 0 n0 5 0 1:2:3:4:0 -",
+                                                           "ends 0 n0 5 1 - 0-0", "ends 1 n1 0 0 - 2-3", "over "}));
+    assert_true(f.complaints.empty());
+}
+
+// One whose daemon has died says nothing; and where nothing has begun, or a task could not be started, there may be
+// nothing to wait for.
+void ends_are_awaited_for_a_moment(void **) {
+    enum { begins, begins_not, fails };
+    for (auto how : {begins, begins_not, fails}) {
+        Fixture f(10s, false, true, ToldEnds::all);
+        f.listener->begin();
+        if (how != begins_not)
+            f.say(StarterMessage::Kind::started, 0, "");
+        if (how == fails)
+            f.say(StarterMessage::Kind::launched, -190, "n1: no such program");
+        const auto begin = std::chrono::steady_clock::now();
+        assert_false(f.listener->finish(how == begins ? 20ms : 1h).has_value());
+        assert_true(how != begins || std::chrono::steady_clock::now() - begin >= 20ms);
+        f.listener.reset();
+        assert_int_equal(f.complaints.size(), how == begins ? 1 : 0);
+        if (how == begins)
+            assert_non_null(std::strstr(f.complaints[0].c_str(), "2 of 2 hosts have not told"));
+    }
+}
+
+// A host without a bad end says nothing then; one that has told of some says when none is left.
+void of_bad_ends_alone_only_who_has_some_is_awaited(void **) {
+    for (bool has_some : {false, true}) {
+        Fixture f(10s, false, true, ToldEnds::bad);
+        f.listener->begin();
+        f.say(StarterMessage::Kind::started, 0, "");
+        if (has_some)
+            f.say(StarterMessage::Kind::ended, 0, "0 n0 5 0 1:2:3:4:0 -");
+        const auto begin = std::chrono::steady_clock::now();
+        assert_false(f.listener->finish(has_some ? 20ms : 1h).has_value());
+        assert_true(!has_some || std::chrono::steady_clock::now() - begin >= 20ms);
+        f.listener.reset();
+        assert_int_equal(f.complaints.size(), has_some ? 1 : 0);
+    }
+}
+
+void ends_that_nobody_asks_for_are_not_told(void **) {
+    Fixture f;
+    f.listener->begin();
+    f.say(StarterMessage::Kind::started, 0, "");
+    f.say(StarterMessage::Kind::ended, 0, "0 n0 5 0 1:2:3:4:0 -");
+    assert_false(f.listener->finish(1h).has_value());
+    assert_true((lines_of_channel(f) == std::multiset<std::string>{"started ", "over "}));
+}
+
+// What comes behind the last of those that there are may be left.
+void more_hosts_than_there_are_keep_nobody_waiting(void **) {
+    Fixture f(10s, false, true, ToldEnds::all);
+    f.listener->begin();
+    f.say(StarterMessage::Kind::started, 0, "");
+    std::multiset<std::string> lines{"started ", "over "};
+    for (int host = 0; host < 5; ++host) {
+        std::string line = fmt::format("{} n 0 0 - {}-{}", host, host, host);
+        f.say(StarterMessage::Kind::ended, 1, line);
+        lines.insert("ends " + line);
+    }
+    assert_false(f.listener->finish(1h).has_value());
+    auto told = lines_of_channel(f);
+    assert_true(std::includes(lines.begin(), lines.end(), told.begin(), told.end()));
+    assert_true(told.size() > 2 && told.contains("over "));
+    assert_true(f.complaints.empty());
+}
+
+// As a user may have stopped it (Ctrl-Z): the starter ends all the same, and no line is cut.
+void ends_that_nobody_reads_are_left_out(void **) {
+    Fixture f(10s, false, true, ToldEnds::all);
+    f.listener->begin();
+    f.say(StarterMessage::Kind::launched, 0, "0");
+    f.say(StarterMessage::Kind::launched, 0, "1");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "started ");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
+    const std::string line = "0 n0 5 0 - " + std::string(900, '1');
+    for (int i = 0; i < 40; ++i)
+        f.say(StarterMessage::Kind::ended, 0, line);
+    f.say(StarterMessage::Kind::ended, 1, line);
+    f.say(StarterMessage::Kind::ended, 1, "1 n1 0 0 - -");
+    assert_false(f.listener->finish(10s).has_value());
+    auto read = lines_of_channel(f);
+    assert_true(!read.empty() && read.size() < 40 && read.count("ends " + line) == read.size());
+    assert_int_equal(f.complaints.size(), 1);
+    assert_non_null(std::strstr(f.complaints[0].c_str(), "does not read"));
 }
 
 void the_first_start_is_told_once(void **) {
@@ -635,6 +767,12 @@ int main() {
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),
         cmocka_unit_test(sruns_words_have_a_meaning),
         cmocka_unit_test(a_launch_is_told_when_all_hosts_have),
+        cmocka_unit_test(ends_are_passed_on_and_awaited),
+        cmocka_unit_test(ends_are_awaited_for_a_moment),
+        cmocka_unit_test(of_bad_ends_alone_only_who_has_some_is_awaited),
+        cmocka_unit_test(ends_that_nobody_asks_for_are_not_told),
+        cmocka_unit_test(more_hosts_than_there_are_keep_nobody_waiting),
+        cmocka_unit_test(ends_that_nobody_reads_are_left_out),
         cmocka_unit_test(the_first_start_is_told_once),
         cmocka_unit_test(a_launcher_that_stands_still_gets_whole_invitations),
         cmocka_unit_test(a_failure_of_one_host_is_told_at_once),

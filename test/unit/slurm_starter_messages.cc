@@ -155,6 +155,11 @@ static void frames_are_checked_byte_by_byte(void **) {
     auto opened = open_report(*cut, cookie, geteuid(), sealer);
     assert_true(opened.ok());
     assert_int_equal(opened->text.size(), max_report_text);
+    auto ends = seal_message(cookie, {StarterMessage::Kind::ended, 1, std::string(5000, 'a')}, sealer);
+    assert_true(ends.ok());
+    auto told = open_message(*ends, cookie, geteuid(), sealer);
+    assert_true(told.ok());
+    assert_int_equal(told->body.size(), max_ends_text);
 }
 
 static void hostile_targets_are_refused(void **) {

@@ -36,6 +36,7 @@ struct FakeRm final : BareRm, RmSpawnedStep, RmSpawnPlaces, RmRoles {
     bool calls_steps() const override { return true; }
     void report_launch(LaunchReport, std::function<void(Result<void>)>) override {}
     void report_start(std::function<void(Result<void>)>) override {}
+    void report_ends(std::string, bool, std::function<void(Result<void>)>) override {}
 };
 
 // A step with one tool, and its launcher, which is a mesh alone.

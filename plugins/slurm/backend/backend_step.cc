@@ -219,6 +219,8 @@ Result<SlurmStep> read_start_document(const StartDocument &document, const Setti
     StepInfo &info = step.info;
     info.launcher_file = document.has("slurm.launcher_file");
     info.tells_launch = document.has("slurm.tells_launch");
+    if (auto ends = document.text("slurm.tells_ends"); ends && info.tells_launch)
+        info.tells_ends = told_ends_of(*ends);
     info.nspace = namespace_of(map->job_id, map->step_id);
     if (auto text = document.text("slurm.parent")) {
         auto parent = ParentWord::parse(*text);

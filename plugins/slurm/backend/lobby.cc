@@ -148,6 +148,9 @@ class Lobby final : public RmBackend,
     void report_start(std::function<void(Result<void>)> done) override {
         fail(std::move(done), error(ErrorKind::unreachable, "nobody has spawned this"));
     }
+    void report_ends(std::string, bool, std::function<void(Result<void>)> done) override {
+        fail(std::move(done), error(ErrorKind::unreachable, "nobody has spawned this"));
+    }
 
     // RmSpawnPlaces
     void look_at(std::string allocation, TimePoint deadline, std::function<void(Result<RmAllocated>)> done) override {

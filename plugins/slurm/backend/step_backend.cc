@@ -143,6 +143,12 @@ class SlurmBackend final : public RmBackend,
         to_srun({kit::StarterMessage::Kind::started, 0, {}}, std::move(done));
     }
 
+    void report_ends(std::string line, bool last, std::function<void(Result<void>)> done) override {
+        if (!step_.report)
+            return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
+        to_srun({kit::StarterMessage::Kind::ended, last ? 1 : 0, std::move(line)}, std::move(done));
+    }
+
     void ask(RmQuestion question, TimePoint deadline, std::function<void(Result<RmAnswer>)> done) override {
         if (!asker_)
             asker_.emplace(loop_, max_questions);

@@ -25,9 +25,10 @@ constexpr std::size_t max_user_bytes = 64u << 10;
 bool is_own(std::string_view name) {
     return name == report_variable || name == live_on_variable || name == bad_exit_variable ||
            name == pmix_use_variable || name == launcher_file_awaited || name == launch_awaited ||
-           name.starts_with(task_map_prefix) || name.starts_with(of_srun_prefix) || name == parent_variable ||
-           name == step_secret_variable || name == process_sets_variable || name == kit::indirect_fd_variable ||
-           name == spawn_fd_variable || name == spawn_stderr_variable || name == task_container_variable;
+           name == ends_awaited || name.starts_with(task_map_prefix) || name.starts_with(of_srun_prefix) ||
+           name == parent_variable || name == step_secret_variable || name == process_sets_variable ||
+           name == kit::indirect_fd_variable || name == kit::own_allocation_variable || name == spawn_fd_variable ||
+           name == spawn_stderr_variable || name == task_container_variable;
 }
 
 } // namespace

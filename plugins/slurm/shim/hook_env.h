@@ -22,6 +22,8 @@ inline constexpr std::string_view pmix_use_variable = "PMIXHOST_PMIX_USE";
 inline constexpr std::string_view launcher_file_awaited = "PMIXHOST_LAUNCHER_FILE";
 // "1": a debugger that has started srun waits to hear that the first program runs, and that all do.
 inline constexpr std::string_view launch_awaited = "PMIXHOST_TELLS_LAUNCH";
+// Then, how processes end: a word of common/job/told_ends.h.
+inline constexpr std::string_view ends_awaited = "PMIXHOST_TELLS_ENDS";
 
 // What the user has set in srun's environment for his step (PMIXHOST_X) is told to its hosts as PMIXHOST_OF_SRUN_X: at
 // the user's word srun keeps his variables from the step (--export; SLURM_EXPORT_ENV, as in each job of

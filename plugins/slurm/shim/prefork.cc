@@ -79,8 +79,11 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
         add("ends_on_bad_exit", "1");
     if (find_variable(environment, launcher_file_awaited) == "1")
         add("slurm.launcher_file", "1");
-    if (find_variable(environment, launch_awaited) == "1")
+    if (find_variable(environment, launch_awaited) == "1") {
         add("slurm.tells_launch", "1");
+        if (auto ends = told_ends_of(find_variable(environment, ends_awaited)); ends != ToldEnds::none)
+            add("slurm.tells_ends", word_of(ends));
+    }
     if (auto use = find_variable(environment, pmix_use_variable); !use.empty())
         add("slurm.pmix_use", use);
     if (!around.topology_file.empty())

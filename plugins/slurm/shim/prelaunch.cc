@@ -111,22 +111,24 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
                      listener.failure().kind == ErrorKind::limit ? " (SrunPortRange)" : "");
     if (auto told = tell_hosts(*map, context, listener->address(), environment); !told)
         return told.failure();
-    auto file = debugger ? await_debugger(context, info, debugger.get(), environment)
-                         : ask_for_launcher_file(context, map->first_rank, environment);
-    if (!file)
-        return file.failure();
-
     std::size_t hosts = 0, tasks = 0;
     for (const auto &ranks : map->ranks_by_host) {
         hosts += !ranks.empty();
         tasks += ranks.size();
     }
+    auto file = debugger ? await_debugger(context, info, hosts, debugger.get(), environment)
+                         : ask_for_launcher_file(context, map->first_rank, environment);
+    if (!file)
+        return file.failure();
+
     kit::LaunchListener::Parts parts;
     parts.launcher_file = std::move(*file);
     parts.sealer = std::move(sealer);
     parts.start_launcher = launcher_of_srun(context, map->job_id);
     parts.start_desk = desk_of_srun(context, map->job_id, map->step_id);
     parts.ends_children = context.holds_place;
+    if (debugger)
+        parts.ends = told_ends_of(find_variable(*environment, ends_awaited));
     parts.on_a_host_of_jobs = getenv("SLURMD_NODENAME") != nullptr;
     parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
     // Of a het step the first component has it.

@@ -88,7 +88,9 @@ PMIXHOST_EXPORT int init() {
             std::exit(1);
         }
         std::string daemon = daemon_path(plugin_directory()).path;
-        auto begun = kit::begin_indirect_launch(daemon.substr(0, daemon.rfind('/')) + "/pmixhost-indirect");
+        // By these srun knows that it is in an allocation. It sets them itself when it has made one.
+        const bool allocates = !getenv("SLURM_JOB_ID") && !getenv("SLURM_JOBID") && option_of_srun("jobid").empty();
+        auto begun = kit::begin_indirect_launch(daemon.substr(0, daemon.rfind('/')) + "/pmixhost-indirect", allocates);
         if (!begun)
             slurm_error("pmixhost: %s", begun.failure().text.c_str());
         return begun ? SLURM_SUCCESS : SLURM_ERROR;

@@ -144,6 +144,7 @@ LaunchContext srun_context() {
     context.spawned = spawned_apps();
     context.launcher_file = variable(kit::launcher_file_variable);
     context.debugger = kit::take_indirect_channel().release();
+    context.allocates = kit::take_own_allocation() && context.debugger >= 0;
     context.holds_place = kit::take_holder() && context.debugger >= 0;
     context.mpir = is_under_mpir_debugger();
     return context;

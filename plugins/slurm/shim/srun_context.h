@@ -29,6 +29,7 @@ struct LaunchContext {
     std::vector<App> spawned;       // instead, in an srun that was started for PMIx_Spawn
     std::string launcher_file;      // PMIX_LAUNCHER_RNDZ_FILE
     int debugger = -1;              // of kit/indirect_launch.h, where a debugger has started srun; becomes the launch's
+    bool allocates = false;         // then, its job's allocation is one that srun itself has asked for
     bool holds_place = false;       // it has no program but for the debugger to spawn by
     bool kills_on_bad_exit = false; // KillOnBadExit of slurm.conf
     bool mpir = false;              // a debugger has srun's own interface for debuggers (MPIR)

@@ -4,6 +4,7 @@
 #include "common/job/debug_stops.h"
 #include "plugins/kit/indirect_launch.h"
 #include "plugins/kit/launcher_file.h"
+#include "plugins/slurm/base/task_map.h"
 #include "plugins/slurm/shim/hook_env.h"
 
 namespace pmixhost::slurm {
@@ -39,7 +40,13 @@ Result<std::string> ask_for_launcher_file(const LaunchContext &context, Rank fir
     return file;
 }
 
-Result<std::string> await_debugger(const LaunchContext &context, const ClientInfo &info, int channel,
+// Few hosts are waited for all the same: one with a bad end may be the last to speak.
+static ToldEnds ends_of_hosts(ToldEnds wanted, std::size_t hosts) {
+    constexpr std::size_t few = 64;
+    return wanted == ToldEnds::bad && hosts <= few ? ToldEnds::all : wanted;
+}
+
+Result<std::string> await_debugger(const LaunchContext &context, const ClientInfo &info, std::size_t hosts, int channel,
                                    char ***environment) {
     remove_debuggers_variables(*environment);
     if (is_het_component(info))
@@ -47,6 +54,9 @@ Result<std::string> await_debugger(const LaunchContext &context, const ClientInf
     if (!context.secret.empty())
         return error(ErrorKind::unsupported, "{}: without munge, debuggers do not reach a step",
                      kit::debugger_uri_variable);
+    if (context.allocates)
+        kit::say_allocated(
+            channel, {std::to_string(info.step_id.job_id), namespace_of(info.step_id.job_id, info.step_id.step_id)});
     auto goes_on = [&] { return context.job_goes_on ? context.job_goes_on(info.step_id.job_id) : Result<void>(); };
     auto released = kit::await_release(channel, look_at_held_job, goes_on);
     if (!released)
@@ -55,6 +65,10 @@ Result<std::string> await_debugger(const LaunchContext &context, const ClientInf
     Result<void> set = set_variable(environment, std::string(launcher_file_awaited), "1");
     if (set)
         set = set_variable(environment, std::string(launch_awaited), "1");
+    // Set in any case: what an outer srun has left there is not for this one.
+    if (set)
+        set = set_variable(environment, std::string(ends_awaited),
+                           std::string(word_of(ends_of_hosts(released->ends, hosts))));
     if (set && !released->stops.empty())
         set = set_variable(environment, std::string(debug_stop_variable), released->stops);
     if (!set)

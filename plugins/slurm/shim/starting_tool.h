@@ -22,8 +22,9 @@ Result<void> check_one_debugger(bool mpir, bool started_by_debugger, char *const
 Result<std::string> ask_for_launcher_file(const LaunchContext &context, Rank first_rank, char ***environment);
 
 // Waits at `channel` (plugins/kit/indirect_launch.h) until the debugger lets go, as long as the job goes on. The file
-// by which its tool finds the job. Fails with what the user should know: there is to be no job.
-Result<std::string> await_debugger(const LaunchContext &context, const ClientInfo &info, int channel,
+// by which its tool finds the job. `hosts`: those of the step that have tasks. Fails with what the user should know:
+// there is to be no job.
+Result<std::string> await_debugger(const LaunchContext &context, const ClientInfo &info, std::size_t hosts, int channel,
                                    char ***environment);
 
 } // namespace pmixhost::slurm

@@ -25,15 +25,22 @@
  *        cut=held|stops|runs  makes "held" there, and waits for the loss of the launcher, which it hears of as
  *                         of its end
  *        nohup            the launcher has no keep-alive pipe (PMIX_NOHUP)
+ *        fields           what the events have is printed: "fields start(...) launch(...) end(...)", and "bad(...)"
+ *                         and "gone(...)" of the first of these
+ *        tells=all|bad    ends of processes are told, "gone RANK:CODE ..."
+ *        logs=all|bad     these are lines for the user, and with "all" the job's start, and its end
+ *        session          waits, before it lets the launcher go, until the launcher has its allocation; behind the end
+ *                         of the job for the end of that, "session ended"
+ *        sessions         prints how often it has heard of either at the end of the launcher, "sessions N"
  * Prints "launcher ready", "early STATUS", "job NS", "first", "runs", "stops at PLACE", "table N processes on H hosts",
  * "daemons NS", "end CODE" or "end CODE of RANK", "launcher gone". What the launcher prints is printed, too. */
 #include "initiator.h"
 
 static struct {
-    const char *stop, *daemon, *push, *die, *cut, *ends;
+    const char *stop, *daemon, *push, *die, *cut, *ends, *tells, *logs;
     char *ranks;
     int rank, only;
-    bool resume, kill, early, pause, pauses, after, bad, leave, nohup, first;
+    bool resume, kill, early, pause, pauses, after, bad, leave, nohup, first, fields, session, sessions;
 } ask = {.stop = "init", .rank = -1, .only = -1};
 
 static struct {
@@ -41,9 +48,43 @@ static struct {
     char place[64];
     pmix_nspace_t job;
     int code, first;
+    char fields[1024];
+    unsigned session_began, session_ended;
+    pmix_nspace_t of_session;
+    char allocation[32];
+    struct {
+        bool has;
+        int code;
+    } gone[64];
+    bool noted_bad, noted_gone;
 } heard = {.code = -1, .first = -1};
 
 /* --- events ----------------------------------------------------------------------------------------------------*/
+
+/* What of the standard's fields an event about this job has. */
+static void note_fields(const char *name, const struct event *event) {
+    const pmix_value_t *one = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC),
+                       *time_of = carried(event, PMIX_EVENT_TIMESTAMP, PMIX_TIME),
+                       *status = carried(event, PMIX_JOB_TERM_STATUS, PMIX_STATUS),
+                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT),
+                       *host = carried(event, PMIX_HOSTNAME, PMIX_STRING);
+    size_t used = strlen(heard.fields);
+    bool source = !strcmp(event->source->nspace, heard.job),
+         affected = one && !strcmp(one->data.proc->nspace, heard.job) &&
+                    one->data.proc->rank ==
+                        (event->source->rank == PMIX_RANK_UNDEF ? PMIX_RANK_WILDCARD : event->source->rank);
+    char how[32] = "", what[32] = "";
+    if (status)
+        snprintf(how, sizeof how, " status=%s",
+                 status->data.status == PMIX_SUCCESS                 ? "well"
+                 : status->data.status == PMIX_ERR_JOB_NON_ZERO_TERM ? "nonzero"
+                                                                     : "other");
+    if (code)
+        snprintf(what, sizeof what, " code=%d", code->data.integer);
+    snprintf(heard.fields + used, sizeof heard.fields - used, " %s(%s%s%s%s%s%s)", name, source ? "source" : "?",
+             affected ? " affected" : "", time_of && labs(time(NULL) - time_of->data.time) < 600 ? " time" : "", how,
+             what, host ? " host" : "");
+}
 
 static void note_launcher(const struct event *event) {
     (void)event;
@@ -61,6 +102,7 @@ static void note_job(const struct event *event) {
     } else {
         heard.launched++;
     }
+    note_fields(event->code == PMIX_EVENT_JOB_START ? "start" : "launch", event);
 }
 EVENT_HANDLER(on_job, note_job, PMIX_SUCCESS)
 
@@ -89,15 +131,74 @@ static void note_end(const struct event *event) {
     heard.first = first ? (int)first->data.proc->rank : -1;
     if (!heard.launched || (strcmp(ask.stop, "no") && !heard.stopped))
         note_wrong("the job ended before it ran");
+    note_fields("end", event);
     heard.ended++;
 }
 EVENT_HANDLER(on_end, note_end, PMIX_SUCCESS)
 
 static void note_bad(const struct event *event) {
-    (void)event;
+    if (!heard.noted_bad)
+        note_fields("bad", event);
+    heard.noted_bad = true;
     heard.bad++;
 }
 EVENT_HANDLER(on_bad, note_bad, PMIX_SUCCESS)
+
+static void note_gone(const struct event *event) {
+    const pmix_value_t *one = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC),
+                       *several = carried(event, PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY),
+                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT);
+    const pmix_proc_t *procs = one ? one->data.proc : several ? several->data.darray->array : NULL;
+    size_t count = one ? 1 : several ? several->data.darray->size : 0;
+    if (one && !heard.noted_gone) {
+        note_fields("gone", event);
+        heard.noted_gone = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t rank = procs[i].rank;
+        if (strcmp(procs[i].nspace, heard.job) || rank >= sizeof heard.gone / sizeof *heard.gone ||
+            heard.gone[rank].has) {
+            note_wrong("the end of rank %zu of %s is told wrongly or twice", rank, procs[i].nspace);
+            continue;
+        }
+        heard.gone[rank].has = true;
+        heard.gone[rank].code = code ? code->data.integer : -1;
+    }
+}
+EVENT_HANDLER(on_gone, note_gone, PMIX_SUCCESS)
+
+static void print_gone(void) {
+    char line[1024] = "gone", word[32];
+    pthread_mutex_lock(&lock);
+    for (size_t r = 0; r < sizeof heard.gone / sizeof *heard.gone; r++) {
+        if (!heard.gone[r].has)
+            continue;
+        snprintf(word, sizeof word, " %zu:%d", r, heard.gone[r].code);
+        strncat(line, word, sizeof line - strlen(line) - 1);
+    }
+    pthread_mutex_unlock(&lock);
+    say("%s", line);
+}
+
+/* The allocation is named as the RM's users do, and as a number; whom it is for is the job that comes. */
+static void note_session(const struct event *event) {
+    const pmix_value_t *id = carried(event, PMIX_ALLOC_ID, PMIX_STRING),
+                       *number = carried(event, PMIX_SESSION_ID, PMIX_UINT32),
+                       *of = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC);
+    if (!id || !number || !of || !carried(event, PMIX_EVENT_TIMESTAMP, PMIX_TIME) ||
+        (unsigned)atoi(id->data.string) != number->data.uint32 || strcmp(of->data.proc->nspace, event->source->nspace))
+        return note_wrong("event %d of a session lacks something", event->code);
+    if (event->code == PMIX_EVENT_SESSION_START) {
+        snprintf(heard.allocation, sizeof heard.allocation, "%s", id->data.string);
+        PMIX_LOAD_NSPACE(heard.of_session, of->data.proc->nspace);
+        heard.session_began++;
+        return;
+    }
+    if (strcmp(heard.allocation, id->data.string) || (heard.job[0] && strcmp(heard.of_session, heard.job)))
+        note_wrong("the session that ends, %s, is another one", id->data.string);
+    heard.session_ended++;
+}
+EVENT_HANDLER(on_session, note_session, PMIX_SUCCESS)
 
 static void note_lost(const struct event *event) {
     (void)event;
@@ -127,6 +228,14 @@ static void *launch_directives(void) {
             add(launch, key, ask.rank < 0 ? NULL : &rank, ask.rank < 0 ? PMIX_BOOL : PMIX_PROC_RANK);
     }
     add(launch, PMIX_NOTIFY_JOB_EVENTS, NULL, PMIX_BOOL);
+    if (ask.tells)
+        add(launch, strcmp(ask.tells, "all") ? PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION : PMIX_NOTIFY_PROC_TERMINATION,
+            NULL, PMIX_BOOL);
+    if (ask.logs) {
+        bool all = !strcmp(ask.logs, "all");
+        add(launch, all ? PMIX_LOG_PROC_TERMINATION : PMIX_LOG_PROC_ABNORMAL_TERMINATION, NULL, PMIX_BOOL);
+        add(launch, all ? PMIX_LOG_JOB_EVENTS : PMIX_LOG_COMPLETION, NULL, PMIX_BOOL);
+    }
     return launch;
 }
 
@@ -222,14 +331,18 @@ static char **read_words(char **word) {
         ask.after |= !strcmp(*word, "after");
         ask.pause |= !strcmp(*word, "pause");
         ask.pauses |= !strcmp(*word, "pauses");
+        ask.fields |= !strcmp(*word, "fields");
+        ask.session |= !strcmp(*word, "session");
+        ask.sessions |= !strcmp(*word, "sessions");
         if (!strncmp(*word, "rank=", 5))
             ask.rank = atoi(*word + 5);
         if (!strncmp(*word, "ranks=", 6))
             ask.ranks = *word + 6;
         if (!strncmp(*word, "only=", 5))
             ask.only = atoi(*word + 5);
-        const char *keys[] = {"stop=", "daemon=", "push=", "die=", "cut=", "ends="},
-                   **values[] = {&ask.stop, &ask.daemon, &ask.push, &ask.die, &ask.cut, &ask.ends};
+        const char *keys[] = {"stop=", "daemon=", "push=", "die=", "cut=", "ends=", "tells=", "logs="},
+                   **values[] = {&ask.stop, &ask.daemon, &ask.push,  &ask.die,
+                                 &ask.cut,  &ask.ends,   &ask.tells, &ask.logs};
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             if (!strncmp(*word, keys[i], strlen(keys[i])))
                 *values[i] = *word + strlen(keys[i]);
@@ -252,7 +365,8 @@ int main(int argc, char **argv) {
     me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     pmix_status_t lost = PMIX_ERR_LOST_CONNECTION, ready = PMIX_READY_FOR_DEBUG, end = PMIX_EVENT_JOB_END,
                   bad = PMIX_ERR_EXIT_NONZERO_TERM, launcher_ready = PMIX_LAUNCHER_READY,
-                  job[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE};
+                  job[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE}, gone = PMIX_EVENT_PROC_TERMINATED,
+                  session[] = {PMIX_EVENT_SESSION_START, PMIX_EVENT_SESSION_END};
     register_nb(&lost, 1, on_lost);
     pmix_proc_t launcher = start_launcher(launcher_words, launch_directives(), ask.nohup, true);
     connect_to(&launcher);
@@ -261,6 +375,10 @@ int main(int argc, char **argv) {
     register_nb(&ready, 1, on_ready);
     register_nb(&end, 1, on_end);
     register_nb(&bad, 1, on_bad);
+    if (ask.tells)
+        register_nb(&gone, 1, on_gone);
+    if (ask.session || ask.sessions)
+        register_nb(session, 2, on_session);
     wait_for_count(&heard.ready_launcher, 1, "PMIX_LAUNCHER_READY");
     say("launcher ready");
     if (ask.early) {
@@ -280,6 +398,8 @@ int main(int argc, char **argv) {
         await_go();
     }
     end_held(&launcher);
+    if (ask.session)
+        wait_for_count(&heard.session_began, 1, "PMIX_EVENT_SESSION_START");
     release(&launcher);
     if (ask.die && !strcmp(ask.die, "waits"))
         await_go();
@@ -334,8 +454,18 @@ int main(int argc, char **argv) {
         say("end %d of %d", heard.code, heard.first);
     else
         say("end %d", heard.code);
+    if (ask.fields)
+        say("fields%s", heard.fields);
+    if (ask.tells)
+        print_gone();
+    if (ask.session) {
+        wait_for_count(&heard.session_ended, 1, "PMIX_EVENT_SESSION_END");
+        say("session ended");
+    }
     wait_for_count(&heard.lost, 1, "the end of the launcher");
     say("launcher gone");
+    if (ask.sessions)
+        say("sessions %u", heard.session_began + heard.session_ended);
     must(PMIx_tool_finalize());
     say("ok 0");
     return 0;

@@ -368,5 +368,25 @@ is "nothing was started" "$(steps)" ""
 touch "$test_dir/over"
 wait "$host_pid" || true
 configure
+
+# ------------------------------------------------------------------------ a daemon for each of 64 processes
+
+rm -f "$test_dir"/{over,up.*}
+(cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1" -N4 -n64 --ntasks-per-node=16 \
+    srun "$mpi" -N4 -n64 --ntasks-per-node=16 sh -c ': >up.$SLURM_PROCID; until [ -e over ]; do sleep 0.5; done') >"$test_dir/host.out" 2>&1 </dev/null &
+host_pid=$!
+ok "64 processes run" until_true 40 up up 64
+debugger_step=$(as_user root squeue -h -u pmixuser1 -o %i).0
+debugger_host=$h1
+(until_true 60 eval '(($(wc -l <"$CLIENT_DIR/daemons") == 64))' 2>/dev/null && touch "$test_dir/over") &
+debugs target="slurm.$debugger_step" proc=1
+wait $!
+ok "a daemon for each of 64 processes" well
+is "64: each is one of its own" "$(cut -d' ' -f1 "$CLIENT_DIR/daemons" | sort -un | wc -l)" 64
+seen=$(daemons | tr ';' '\n' | cut -d: -f2 | sort | uniq -c | awk '{print $1 "x" (NF - 1)}' | paste -sd' ')
+is "64: and sees the 16 of its host" "$seen" "16x16 16x16 16x16 16x16"
+is "64: they hear that the job has ended" "$(wc -l <"$CLIENT_DIR/ended")" 64
+touch "$test_dir/over"
+wait "$host_pid" || true
 ok "nothing is left" no_litter 30
 done_testing

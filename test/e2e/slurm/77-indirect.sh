@@ -5,12 +5,22 @@
 
 chmod 1777 "$test_dir"
 rule='policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
-# debugs WORD ... -- SRUN-WORD ...: on the login host; sets $output and $status
+# debugs WORD ... -- SRUN-WORD ...: on the login host, as the command of ${within[@]}; sets $output and $status
+within=()
 debugs() {
     status=0
     rm -f "$CLIENT_DIR"/*
-    output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 -- "$clients/indirect" "$@" 2>&1 </dev/null) || status=$?
+    output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 -- \
+        ${within[@]+"${within[@]}"} "$clients/indirect" "$@" 2>&1 </dev/null) || status=$?
 }
+# logged TEXT: these lines of the job are in "said", in whatever order; each with what is behind the job's name. Slurm's
+# own may be in front of them.
+logged() {
+    local nspace
+    nspace=$(sed -n 's/^job //p' <<<"$output")
+    [[ -n $nspace && $(grep -oE "pmixhost: $nspace.*" "$test_dir/said" | sed "s/^pmixhost: $nspace//" | LC_ALL=C sort | paste -sd';') == "$1" ]]
+}
+fields() { sed -n 's/^fields //p' <<<"$output" | grep -oE "$1\([^)]*\)"; } # of the event of that name
 well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$output"; }
 story() { grep -E '^(launcher|early|runs|stops|table|end)' <<<"$output" | paste -sd' '; }
 nothing_runs() { [[ -z $(as_user root squeue -h -o %i) ]] && ! on_host head pgrep -f 'libexec/pmixhost/pmixhost-indirect|^srun' >/dev/null; }
@@ -37,8 +47,11 @@ unlike "while it runs" "$output" slept
 is_clean "refused, without a stop"
 
 configure '[tools]' "$rule"
-debugs -- srun "$mpi" -N2 -n4 "$clients/hello"
+debugs fields session -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "a job that stops in PMIx_Init" well
+is "its start, launch and end say of what job, whom and when, and the end how" "$(grep ^fields <<<"$output")" \
+    "fields start(source affected time) launch(source affected time) end(source affected time status=well code=0)"
+is "srun has an allocation of its own while it is held, which ends with it" "$(grep ^session <<<"$output")" "session ended"
 is "what the debugger sees" "$(story)" \
     "launcher ready stops at pmix-init runs table 4 processes on 2 hosts end 0 launcher gone"
 is "the job says what it always does" "$(grep -c '^rank [0-3] of 4 on' <<<"$output")" 4
@@ -62,10 +75,18 @@ like "srun listens meanwhile" "$(cat "$test_dir/ports")" '"srun"'
 is "nobody else can connect meanwhile" "$(grep pmixhost-ind "$test_dir/ports")" ""
 ok "it would be seen if something were left" test -e "$test_dir/runs"
 
-debugs early stop=exec bad push=go -- srun "$mpi" -N2 -n2 sh -c 'env; [ $SLURM_PROCID = 0 ] || exit 3; read -r word'
+printf '#!/bin/sh\nenv; [ $SLURM_PROCID = 0 ] || exit 3; read -r word\n' >"$test_dir/fails"
+chmod 755 "$test_dir/fails"
+debugs early stop=exec bad push=go fields tells=all logs=bad -- sh -c "exec srun $mpi -N2 -n2 ./fails 2>said"
 ok "one that stops at its first instruction" well
 is "and ends badly" "$(story)" \
     "launcher ready early PMIX_ERR_NOT_AVAILABLE stops at exec runs table 2 processes on 2 hosts end 3 of 1 launcher gone"
+is "its end says so" "$(fields end)" "end(source affected time status=nonzero code=3)"
+is "the bad end says whose it is, when, where and how" "$(fields bad)" "bad(source affected time code=3 host)"
+is "and so does what is told of each" "$(fields gone)" "gone(source affected time code=3 host)"
+is "each end is told, once" "$(grep ^gone <<<"$output")" "gone 0:0 1:3"
+ok "the bad one and the job's are lines for the user" logged " has ended with exit code 3;: rank 1 has ended with exit code 3" ||
+    diag "$(<"$test_dir/said")"
 is "the tasks' environment is seen" "$(grep -c '^SLURM_PROCID=' <<<"$output")" 2
 is "they are in their own namespace alone" "$(grep '^PMIX_NAMESPACE=' <<<"$output" | grep -vc '=slurm\.')" 0
 is "no variable of the debugger's comes to the tasks" \
@@ -94,6 +115,18 @@ for shape in "1 exec" "2 exec" "1 no" "2 no"; do
     like "the start is told when the first process runs, while another waits: hosts and stop: $shape" \
         "$(grep -E '^(first|runs|ok|FAIL)' <<<"$output" | paste -sd' ')" '^first runs ok 0$'
 done
+# Programs that have nothing to do with PMIx, in an allocation that was there before.
+printf '#!/bin/sh\nuntil [ -e started ]; do sleep 0.1; done\n' >"$test_dir/until-started"
+chmod 755 "$test_dir/until-started"
+rm -f "$test_dir/started"
+within=(salloc -Q -N2)
+debugs first sessions stop=no tells=all logs=all -- sh -c "exec srun $mpi -N2 -n2 ./until-started 2>said"
+within=()
+ok "in an allocation that was there before" well
+is "no session begins or ends there" "$(grep ^sessions <<<"$output")" "sessions 0"
+is "the ends of programs without PMIx are told" "$(grep ^gone <<<"$output")" "gone 0:0 1:0"
+ok "the job's start, all ends and its own are lines for the user" logged " has ended with exit code 0;: all of its processes \
+run;: rank 0 has ended with exit code 0;: rank 1 has ended with exit code 0" || diag "$(<"$test_dir/said")"
 debugs first stop=no -- srun "$mpi" -N2 -n2 /no/such/program
 like "a program that is not there: its end is told" "$output" $'\nend 2'
 
@@ -103,6 +136,13 @@ debugs stop=app ranks=0,2 -- srun "$mpi" -N2 -n4 "$clients/stops" child app -1
 ok "an array of ranks stops where the program itself waits" well
 is "where the program waits: it is told" "$(grep '^stops' <<<"$output")" "stops at my-place"
 is "where the program waits: all go on" "$(cd "$CLIENT_DIR" && echo past.*)" "past.0 past.1 past.2 past.3"
+
+debugs tells=all -- srun -O "$mpi" -N4 -n64 --ntasks-per-node=16 "$clients/hello"
+ok "64 processes" well
+is "64 processes: what the debugger sees" "$(story)" \
+    "launcher ready stops at pmix-init runs table 64 processes on 4 hosts end 0 launcher gone"
+is "64 processes: all go on" "$(grep -c '^rank [0-9]* of 64 on' <<<"$output")" 64
+is "64 processes: all ends are told" "$(grep ^gone <<<"$output" | grep -o ':0' | wc -l)" 64
 
 # Its tasks would stand, as nobody lets them go, until the time of the job is over.
 debugs stop=exec kill -- srun "$mpi" -N2 -n2 "$clients/hello"
@@ -123,7 +163,8 @@ done
 debugs daemon="$clients/debugger" -- srun "$mpi" -N2 --ntasks-per-node=2 "$clients/hello"
 ok "daemons beside the job, which let it go" well
 is "one on each host" "$(sed 's/ debugs [^:]*:/:/' "$CLIENT_DIR/daemons" | sort -n | cut -d' ' -f 1,2,4- | paste -sd';')" "0 0 0 1;1 0 2 3"
-is "who hear of its end" "$(sort "$CLIENT_DIR/ended" | uniq -c | tr -s ' \n' ' ')" " 2 ended -1 "
+# The host of the job that they ask knows how the other's processes have ended only where these ended first.
+like "who hear of its end" "$(sort "$CLIENT_DIR/ended" | paste -sd' ')" '^ended (0|-1) ended (0|-1)$'
 debugs after daemon=/bin/true -- srun "$mpi" -N2 -n2 "$clients/hello"
 ok "the end of the daemons is that of the daemons alone" well
 is_clean "daemons"
