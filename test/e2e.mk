@@ -94,4 +94,5 @@ EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/yields.c te
 	test/e2e/open_gate.sh test/e2e/remote_gate.sh \
 	test/bench/report test/bench/debug test/bench/events test/bench/large test/bench/output test/bench/spawn test/bench/stacks test/bench/stores test/bench/tools \
 	test/bench/unvisited test/bench/visits \
+	test/bench/cluster_runs.py test/bench/debuggable.py test/bench/report_tables.py test/bench/samples.py \
 	test/coverage-check

@@ -49,9 +49,9 @@ if !SANITIZES_THREADS
 TESTS += $(LARGE_TESTS)
 endif
 TESTS += $(GLUE_TESTS) test/unit/library_calls.sh test/unit/include_directions.sh test/unit/source_text.sh test/unit/backends.sh test/unit/removal.sh \
-	test/unit/namespaces.sh test/unit/man_page.sh test/unit/query_keys.sh
+	test/unit/namespaces.sh test/unit/man_page.sh test/unit/query_keys.sh test/unit/bench_report.sh
 EXTRA_DIST += test/unit/library_calls.sh test/unit/include_directions.sh test/unit/source_text.sh test/unit/with-threads test/unit/on-each-release test/unit/in-turn test/unit/backends.sh test/unit/removal.sh \
-	test/unit/namespaces.sh test/unit/man_page.sh test/unit/query_keys.sh
+	test/unit/namespaces.sh test/unit/man_page.sh test/unit/query_keys.sh test/unit/bench_report.sh
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
 GLUE_TEST_LDADD = server-glue/libglue.la $(CMOCKA_LIBS)
 test_unit_wire_SOURCES = test/unit/wire.cc
