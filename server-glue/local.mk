@@ -117,9 +117,9 @@ server_glue_libglue_files = \
 	server-glue/library/replies.h server-glue/library/upcall_handlers.h \
 	server-glue/library/member_data.h server-glue/library/member_data.cc \
 	server-glue/library/pack.h server-glue/library/pack.cc \
+	server-glue/library/pending_writes.h server-glue/library/pending_writes.cc \
 	server-glue/library/unmended_faults.h server-glue/library/unmended_faults.cc \
 	server-glue/library/upcall_tools.h server-glue/library/upcalls.h server-glue/library/upcalls.cc \
-	server-glue/library/pending_writes.h server-glue/library/pending_writes.cc \
 	server-glue/log/log_ask.h server-glue/log/log_upcall.cc \
 	server-glue/log/log_service.h server-glue/log/log_service.cc server-glue/log/mail.h \
 	server-glue/log/mail.cc server-glue/log/step_log.h server-glue/log/step_log.cc \
@@ -175,11 +175,11 @@ server_glue_libglue_files = \
 	server-glue/step/client_libraries.h server-glue/step/client_libraries.cc \
 	server-glue/step/session_link.h server-glue/step/session_link.cc server-glue/step/step_context.h \
 	server-glue/step/step_messages.h server-glue/step/step_service.h \
+	server-glue/tasks/agent_descriptions.h server-glue/tasks/agent_descriptions.cc \
 	server-glue/tasks/client_asks.h server-glue/tasks/client_upcall.cc \
 	server-glue/tasks/job_info.h server-glue/tasks/job_info.cc server-glue/tasks/local_tasks.h \
 	server-glue/tasks/local_tasks.cc server-glue/tasks/remedies.h server-glue/tasks/remedies.cc \
 	server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
-	server-glue/tasks/agent_descriptions.h server-glue/tasks/agent_descriptions.cc \
 	server-glue/debug/exec_stop_watch.h server-glue/debug/exec_stop_watch.cc \
 	server-glue/debug/step_stops.h server-glue/debug/step_stops.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_lives.h \
