@@ -189,7 +189,8 @@ constexpr Option own_options[] = {
              "comes as the resource manager passes it on: srun by whole lines, unless it has -u."},
     {.key = "io.cache", .member = &Settings::io_cache, .min = 64 * kib, .max = gib,
      .text = "How many bytes of output a daemon holds back for tools that read more slowly than tasks write. What "
-             "is beyond that the tools miss; the job does not wait for them."},
+             "is beyond that the tools miss; the job does not wait for them. A tool that does not read while others of "
+             "its host do costs as much once more in the daemon of that host, for itself."},
     {.key = "io.kept", .member = &Settings::io_kept, .min = 0, .max = 64 * 1024 * kib,
      .text = "How many bytes of what each standard output and standard error has brought a daemon keeps for tools that "
              "come late (`pmixhost output`, its --since), in up to twice as much memory; each task of a host has two of "

@@ -169,7 +169,7 @@ void ConnectionGuard::look(Place waiting) {
             tools_.emplace_back(process, *given);
             if (names_.tool_came)
                 names_.tool_came(visitor, {[given = *given] { return given.is_here(); },
-                                           [given = *given] { return given.unsent(); }});
+                                           [given = *given] { return given.unsent(); }, *given});
         }
     } else {
         bool says_process = hello && (hello->kind == HelloKind::client || hello->kind == HelloKind::tool_of_server ||

@@ -4,6 +4,7 @@
 
 #include "common/base/result.h"
 #include "common/job/job_map.h"
+#include "server-glue/guard/library_connection.h"
 
 #include <compare>
 #include <functional>
@@ -41,6 +42,7 @@ struct ToolConnection {
     // Bytes that the library has written and the tool's host has not got; SIZE_MAX: there is no room for more; 0: it is
     // gone.
     std::function<std::size_t()> unsent;
+    LibraryConnection connection = {}; // by which upcalls know it
 };
 // It has been handed over.
 using ToolCame = std::function<void(const ToolVisitor &, const ToolConnection &)>;

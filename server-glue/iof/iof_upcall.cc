@@ -132,7 +132,7 @@ pmix_status_t answer_pull(const pmix_proc_t procs[], std::size_t count, const pm
             forwarded &= channels_of_it.value_or(0);
             return channels_of_it.has_value();
         });
-        if (auto verdict = gate->may_be_pulled(ask.of_child, ask.by_tool); verdict != PMIX_SUCCESS)
+        if (auto verdict = gate->may_be_pulled(ask.of_child, ask.by_tool, ask.connection); verdict != PMIX_SUCCESS)
             return verdict;
         // Of a child what is forwarded comes to whoever spawned it, however much is pulled.
         if (ask.of_child ? forwarded == 0 : (ask.channels & ~gate->channels) != 0)

@@ -57,11 +57,15 @@ void OutputQueue::count_to_give_up() {
 std::vector<wire::OutputPiece> OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else,
                                                     std::shared_ptr<bool> had) {
     std::vector<wire::OutputPiece> given_up;
+    if (piece.bytes.empty() && piece.dropped > 0 && !piece.end && !piece.failed && piece.cut == 0) {
+        missing_[stream_of(piece)] += piece.dropped; // which takes no room, for it could not be dropped
+        return given_up;
+    }
     if (own_ + cost(piece) > limit_ && (drop_oldest_ || (nowhere_else && to_give_up_ > 0)))
         given_up = make_room(cost(piece));
     if (own_ + cost(piece) > limit_) {
         Bytes bytes = std::exchange(piece.bytes, {});
-        missing_[stream_of(piece)] += bytes.size();
+        missing_[stream_of(piece)] += std::exchange(piece.dropped, 0) + bytes.size();
         dropped_ += bytes.size();
         if (nowhere_else && !had && !bytes.empty())
             given_up.push_back({piece.rank, piece.channel, 0, 0, std::move(bytes)});
@@ -70,7 +74,7 @@ std::vector<wire::OutputPiece> OutputQueue::add_own(wire::OutputPiece piece, boo
         had.reset();
     }
     auto missing = missing_.find(stream_of(piece));
-    if (!entries_.empty() && missing == missing_.end() && !had) {
+    if (!entries_.empty() && missing == missing_.end() && !had && piece.dropped == 0 && piece.cut == 0) {
         Entry &last = entries_.back();
         bool was_sent = last.piece.number != 0;
         if (last.takes_room() && !was_sent && !last.had && last.nowhere_else == nowhere_else && !last.piece.end &&

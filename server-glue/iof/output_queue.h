@@ -49,9 +49,10 @@ class OutputQueue {
         limit_ = bytes;
         drop_oldest_ = drop_oldest;
     }
-    // Of a process of this host. How many bytes were dropped or given up, the next piece of the stream says; or one
-    // without bytes, when nothing of this host is left that waits. Returns what is given up, in order: what was nowhere
-    // else, nor in another queue. Not of a `piece` with `had`, which may still come into one: that is the caller's.
+    // Of a process of this host. How many bytes were dropped or given up (and how many a piece said that was dropped or
+    // had no bytes), the next piece of the stream says; or one without bytes, when nothing of this host is left that
+    // waits. Returns what is given up, in order: what was nowhere else, nor in another queue. Not of a `piece` with
+    // `had`, which may still come into one: that is the caller's.
     [[nodiscard]] std::vector<wire::OutputPiece> add_own(wire::OutputPiece piece, bool nowhere_else,
                                                          std::shared_ptr<bool> had = {});
     // What a process of this host wrote before it was asked for, in pieces. It has its own bound (io.kept), and nobody

@@ -4,6 +4,7 @@
 
 #include "common/base/bytes.h"
 #include "server-glue/core/signature.h"
+#include "server-glue/guard/library_connection.h"
 #include "server-glue/iof/output_selection.h"
 
 #include <pmix_common.h>
@@ -15,21 +16,36 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace pmixhost {
 
 struct PullGate {
     // For tools; the second one for jobs whose output is forwarded here. Any thread.
     std::atomic<pmix_status_t> verdict{PMIX_ERR_NOT_SUPPORTED}, of_children{PMIX_SUCCESS};
-    // May that be pulled? `by_tool`: as PullAsk has it. To a process of the job its children's output is forwarded, and
-    // no rule for tools is about it; what its own job writes it has in other ways. Any thread.
-    pmix_status_t may_be_pulled(bool of_child, std::optional<bool> by_tool) const {
+    // May that be pulled? `by_tool`, `connection`: as PullAsk has them. To a process of the job its children's output
+    // is forwarded, and no rule for tools is about it; what its own job writes it has in other ways. Any thread.
+    pmix_status_t may_be_pulled(bool of_child, std::optional<bool> by_tool,
+                                const std::optional<LibraryConnection> &connection = {}) {
         if (by_tool == false)
             return of_child ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
-        return (of_child ? of_children : verdict).load();
+        std::lock_guard guard(lock_); // a verdict goes with those that it does not hold for
+        const pmix_status_t of_all = (of_child ? of_children : verdict).load();
+        if (of_all != PMIX_ERR_NO_PERMISSIONS || !connection)
+            return of_all;
+        return allowed_.contains(*connection) ? PMIX_SUCCESS : of_all;
+    }
+    // `allowed`: tools that may although others that are here may not; none where a pull that is refused cannot be made
+    // void. Returns whether it is another verdict. Any thread.
+    bool set_verdict(pmix_status_t of_tools, pmix_status_t of_their_children, std::set<LibraryConnection> allowed) {
+        std::lock_guard guard(lock_);
+        of_children = of_their_children;
+        allowed_ = std::move(allowed);
+        return verdict.exchange(of_tools) != of_tools;
     }
     // A pull that was refused could not be made void in the library (library/refused_pull.h), which may give it what
-    // others pull: until no tool is here that may have no output, as the loop says. Any thread.
+    // others pull: until no tool is here, since the one that has it may lose a right that it has now. As the loop says.
+    // Any thread.
     std::atomic<bool> keeps_refused{false};
     // Channels of which there is something to have of the processes of this host (readable_streams.h). Any thread.
     std::atomic<std::uint8_t> there{PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL};
@@ -96,6 +112,7 @@ struct PullGate {
     std::mutex lock_;
     std::map<Bytes, std::uint8_t> children_;
     std::set<Bytes> unforwarded_;
+    std::set<LibraryConnection> allowed_;
     OutputSelection had_;
     std::deque<OutputSelection> unread_;
 };

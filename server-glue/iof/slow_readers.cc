@@ -4,11 +4,31 @@
 #include "server-glue/iof/tool_pace.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace pmixhost {
 
-SlowReaders::Look SlowReaders::look(TimePoint now, const std::vector<Reader> &readers) {
+bool SlowReaders::is_slow(const Reader &reader) {
+    return reader.unsent > ToolPace::much_unsent;
+}
+
+// It has just been given some of what is kept, so it may be slow again for as long as that takes.
+bool SlowReaders::is_waited_for(TimePoint now, State &state, const Reader &reader) {
+    if (!state.passed_over || !reader.is_far_behind) {
+        state.waits_end = TimePoint::max();
+        return false;
+    }
+    if (state.waits_end == TimePoint::max()) {
+        if (is_slow(reader))
+            return false;
+        state.waits_end = now + (now < state.waits_known ? patience_again : patience);
+        state.waits_known = now + forgotten;
+    }
+    return now < state.waits_end && (!is_slow(reader) || now - state.slow_since < patience_again);
+}
+
+SlowReaders::Look SlowReaders::look(TimePoint now, const std::vector<Reader> &readers, bool each_alone) {
     Look look;
     std::map<LibraryConnection, State> states;
     bool any_takes = false;
@@ -16,26 +36,28 @@ SlowReaders::Look SlowReaders::look(TimePoint now, const std::vector<Reader> &re
         auto &state = states[reader.connection];
         if (auto known = states_.find(reader.connection); known != states_.end())
             state = known->second;
-        const bool is_slow = reader.unsent > ToolPace::much_unsent;
-        if (!is_slow) {
+        const bool slow = is_slow(reader);
+        if (!slow) {
             if (std::exchange(state.slow_since, TimePoint::max()) != TimePoint::max())
                 state.taken_since = now;
-            any_takes = any_takes || !reader.is_left;
         } else if (state.slow_since == TimePoint::max()) {
             state.slow_since = now;
             state.was_before = state.was_before && now - state.taken_since < forgotten;
         }
-        if (state.passed_over && (!is_slow || !reader.may_be_passed_over)) {
+        if (state.passed_over && (!reader.may_be_passed_over || (!slow && !reader.is_behind))) {
             state.passed_over = false;
             look.back.push_back(reader.connection);
+        } else if (state.passed_over && !slow) {
+            look.takes.push_back(reader.connection);
         }
+        any_takes = any_takes || (!slow && !reader.is_left && !state.passed_over);
     }
     states_ = std::move(states);
     for (const auto &reader : readers) {
         auto &state = states_[reader.connection];
-        const auto limit = state.was_before ? patience_again : patience;
-        if (any_takes && !state.passed_over && reader.may_be_passed_over && state.slow_since != TimePoint::max() &&
-            now - state.slow_since >= limit) {
+        const auto limit = each_alone || state.was_before ? patience_again : patience;
+        if ((any_takes || each_alone) && !state.passed_over && reader.may_be_passed_over &&
+            state.slow_since != TimePoint::max() && now - state.slow_since >= limit) {
             state.passed_over = state.was_before = true;
             look.passed_over.push_back(reader.connection);
         }
@@ -43,19 +65,25 @@ SlowReaders::Look SlowReaders::look(TimePoint now, const std::vector<Reader> &re
     auto takes_part = [this](const Reader &reader) {
         return !reader.is_left && !states_[reader.connection].passed_over;
     };
-    if (std::none_of(readers.begin(), readers.end(), takes_part)) { // the others have gone
+    bool others_have_gone = !each_alone && std::none_of(readers.begin(), readers.end(), takes_part);
+    if (others_have_gone) {
+        look.takes.clear(); // these are back
         for (const auto &reader : readers) {
-            if (!reader.is_left && std::exchange(states_[reader.connection].passed_over, false))
+            if (!reader.is_left && !is_slow(reader) && std::exchange(states_[reader.connection].passed_over, false))
                 look.back.push_back(reader.connection);
         }
+        others_have_gone = look.back.empty();
     }
     for (const auto &reader : readers) {
-        if (!states_[reader.connection].passed_over)
+        auto &state = states_[reader.connection];
+        if (!state.passed_over || (others_have_gone && !reader.is_left))
             look.most_unsent = std::max(look.most_unsent, reader.unsent);
+        if (is_waited_for(now, state, reader))
+            look.most_unsent = SIZE_MAX;
     }
-    const bool begins = !look.passed_over.empty();
-    if (begins || now >= next_) {
-        pause_ = begins ? first_look : std::min(2 * pause_, last_look);
+    const bool begins = !look.passed_over.empty(), any_catches_up = !look.takes.empty();
+    if (begins || any_catches_up || now >= next_) {
+        pause_ = any_catches_up ? next_piece : begins ? first_look : std::min(2 * pause_, last_look);
         next_ = now + pause_;
     }
     if (std::none_of(states_.begin(), states_.end(), [](const auto &entry) { return entry.second.passed_over; }))

@@ -179,7 +179,11 @@ void StepIof::note_streams(Rank rank, std::uint8_t channels) {
 
 StepIof::Tools StepIof::tools() {
     const std::size_t here = tools_.how_many(); // the others follow from this look
-    return {here, tools_.have_gone(), tools_.oldest(), tools_.newest(), tools_.first_without(policy::Action::output)};
+    Tools tools{here, tools_.have_gone(), tools_.oldest(), tools_.newest(),
+                tools_.first_without(policy::Action::output)};
+    if (!tools.may())
+        tools.allowed = tools_.connections_with(policy::Action::output);
+    return tools;
 }
 
 // What is forwarded comes in any case, and tools can pull nothing else (PullGate::channels).

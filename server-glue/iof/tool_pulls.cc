@@ -51,6 +51,7 @@ bool ToolPulls::waits_for(Rank rank, std::uint8_t channel) const {
 // Returns whether less may be wanted than before.
 bool ToolPulls::forget_gone(const ToolPullsPort::Tools &tools) {
     std::erase_if(left_, [this](const auto &left) { return !port_.is_here(left.first); });
+    std::erase_if(shut_out_, [this](const auto &connection) { return !port_.is_here(connection); });
     const bool any_gone = std::exchange(gone_, tools.gone) != tools.gone;
     bool less = false;
     for (auto next = pulls_.begin(); next != pulls_.end();) {
@@ -77,14 +78,17 @@ bool ToolPulls::forget_gone(const ToolPullsPort::Tools &tools) {
     return less;
 }
 
+// Of what waits at other hosts, for all of them, there is one rule: theirs, or the last that was said.
 OutputWish ToolPulls::together() const {
     OutputWish wish;
-    bool is_first = true;
+    std::set<bool> drop_oldest;
     for (const auto &[connection, pulls] : pulls_) {
-        if (pulls.of_job > 0)
-            add(wish, pulls.wish, std::exchange(is_first, false));
+        if (pulls.of_job == 0)
+            continue;
+        add(wish, pulls.wish, drop_oldest.empty());
+        drop_oldest.insert(pulls.wish.drop_oldest);
     }
-    wish.drop_oldest = wish_.drop_oldest; // as was said last
+    wish.drop_oldest = drop_oldest.size() == 1 ? *drop_oldest.begin() : wish_.drop_oldest;
     wish.kept_for = wish_.kept_for;
     return wish;
 }
@@ -104,36 +108,66 @@ void ToolPulls::want_what_is_left() {
 }
 
 // libpmix cannot keep what one tool pulls from another that was refused the same, but where that pull can be made void.
-// Then what was granted when all tools here might have it is not for one that has come since, whose coming is known
-// here before it can ask. Where none has come, one of them may no longer.
+// Then each tool is judged by itself, as its coming is known here before it can ask; and one that may have no output
+// any more, which the library still has a pull of, is left out of what others are given.
 void ToolPulls::judge(TimePoint now) {
     const ToolPullsPort::Tools tools = port_.tools();
     const bool any_pulled = any();
     const bool less = forget_gone(tools);
-    if (tools.may()) {
-        all_might_ = tools.newest;
-        gate_->keeps_refused = false; // whose it was may have output now, or has gone, and the pull with it
-    }
+    if (tools.here == 0)
+        gate_->keeps_refused = false; // whose it was has gone, and the pull with it
     const auto unknown = pulls_.find(std::nullopt);
     const bool all_known =
         port_.can_pass_over() && !gate_->keeps_refused && (unknown == pulls_.end() || unknown->second.of_job == 0);
-    goes_on_ = tools.may() || (all_known && tools.refused > all_might_);
-    gate_->of_children = tools.may() ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    goes_on_ = tools.may() || all_known;
+    const bool any_shut_out = !tools.may() && all_known && shut_out_others(tools.allowed);
+    const pmix_status_t of_children = tools.may() ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    const pmix_status_t verdict = !job_.can_be_read || tools.here == 0 ? PMIX_ERR_NOT_SUPPORTED : of_children;
+    const bool is_another =
+        gate_->set_verdict(verdict, of_children, all_known ? tools.allowed : std::set<LibraryConnection>());
     if (!job_.can_be_read)
         return;
-    pmix_status_t verdict = tools.here == 0 ? PMIX_ERR_NOT_SUPPORTED
-                            : tools.may()   ? PMIX_SUCCESS
-                                            : PMIX_ERR_NO_PERMISSIONS;
-    port_.log_decisions(gate_->verdict.exchange(verdict) != verdict);
+    const bool others_may = std::exchange(allowed_, tools.allowed) != tools.allowed;
+    port_.log_decisions(is_another || others_may);
     if (any() && !goes_on_) {
         tell_failure(wish_.pulled);
         end_pulls("there is a tool that the rules allow no output");
     } else if (any_pulled && !any()) { // so the next one has what was written before
-        end_pulls(tools.here == 0 ? "no tool is here" : "who pulled it has gone");
-    } else if (less) {
+        end_pulls(tools.here == 0 ? "no tool is here"
+                  : any_shut_out  ? "the rules allow no output any more to who pulled it"
+                                  : "who pulled it has gone");
+    } else if (less || any_shut_out) {
         want_what_is_left();
     }
     look_later(now, tools.here);
+}
+
+// Of those whose pulls the library has. Returns whether one of them was pulling.
+bool ToolPulls::shut_out_others(const std::set<LibraryConnection> &allowed) {
+    bool any_pulled = false;
+    for (auto next = pulls_.begin(); next != pulls_.end();) {
+        auto at = next++;
+        auto &[connection, pulls] = *at;
+        if (pulls.of_job == 0 || allowed.contains(*connection))
+            continue;
+        any_pulled = true;
+        tell_failure(pulls.wish.pulled);
+        left_[*connection] += std::exchange(pulls.of_job, 0);
+        pulls.wish = {};
+        pulls.forget_behind();
+        if (pulls.of_children == 0)
+            pulls_.erase(at);
+    }
+    for (const auto &[connection, count] : left_) {
+        if (!allowed.contains(connection) && !shut_out_.contains(connection))
+            shut_out(connection);
+    }
+    return any_pulled;
+}
+
+void ToolPulls::shut_out(const LibraryConnection &connection) {
+    shut_out_.insert(connection);
+    port_.pass_over(connection);
 }
 
 void ToolPulls::look_later(TimePoint now, std::size_t tools) {
@@ -150,15 +184,21 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
         return;
     }
     const OutputSelection asked = ask.selection();
-    const bool was_granted = gate_->verdict == PMIX_SUCCESS || (goes_on_ && ask.connection);
+    const bool was_granted =
+        gate_->verdict == PMIX_SUCCESS || (goes_on_ && ask.connection && tools.allowed.contains(*ask.connection));
     if (!was_granted || !is_here) {
-        if (is_here && tools.here > 0) // a tool without the right has come meanwhile
+        if (is_here && tools.here > 0) // a tool without the right has come meanwhile, or it may no longer
             tell_failure(asked);
-        if (is_here && ask.connection)
+        if (is_here && ask.connection) {
             ++left_[*ask.connection];
+            if (goes_on_ && !tools.may())
+                shut_out(*ask.connection);
+        }
         gate_->note_read();
         return;
     }
+    if (ask.connection)
+        shut_out_.erase(*ask.connection);
     const OutputSelection before = had_;
     OutputWish wish;
     wish.pulled = asked;
@@ -168,6 +208,8 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
     wish.held = HeldOutput::rule_of(ask.held, ask.held_for);
     Pulls &pulls = pulls_[ask.connection];
     add(pulls.wish, wish, pulls.of_job == 0);
+    pulls.wish.drop_oldest = ask.drop_oldest.value_or(pulls.wish.drop_oldest);
+    pulls.behind.set_limit(pulls.wish.cache, pulls.wish.drop_oldest);
     ++pulls.of_job;
     if (!ask.connection)
         last_unknown_ = tools.newest;
@@ -178,8 +220,8 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
         if (slow_.passes_over(*ask.connection))
             port_.pass_over(*ask.connection); // of that, too
     }
-    wish_ = together();
     wish_.drop_oldest = ask.drop_oldest.value_or(wish_.drop_oldest);
+    wish_ = together();
     wish_.kept = true;
     wish_.kept_but = before; // the library would give it to who pulls already, too, and it may be under way still
     if (ask.since == std::chrono::seconds(0))
@@ -218,10 +260,12 @@ void ToolPulls::end_pull(const PullEndAsk &ask) {
         return; // it went before its word was read
     const bool any_pulled = any();
     Pulls &pulls = found->second;
-    if (pulls.of_children > 0)
+    if (pulls.of_children > 0) {
         --pulls.of_children;
-    else if (pulls.of_job > 0 && --pulls.of_job == 0)
+    } else if (pulls.of_job > 0 && --pulls.of_job == 0) {
         pulls.wish = {};
+        pulls.forget_behind();
+    }
     pulls.wish.taken_over = {};
     if (pulls.of_job + pulls.of_children == 0)
         pulls_.erase(found);
@@ -248,7 +292,7 @@ void ToolPulls::tell_ends(const PullAsk &ask, const OutputSelection &before) {
     }
     if (slow_.passes_over(*ask.connection)) {
         for (const auto &word : words)
-            pulls_[ask.connection].missed[{word.rank, word.channel}].end = true;
+            keep(pulls_[ask.connection], word);
     } else {
         give_one(*ask.connection, ask.number, std::move(words));
     }
@@ -280,7 +324,7 @@ void ToolPulls::tell_what_is_undated(const PullAsk &ask) {
 // What is pulled of children goes on: it is for who spawned them.
 void ToolPulls::end_pulls(const char *why) {
     for (auto &[connection, pulls] : pulls_) {
-        pulls.missed.clear();
+        pulls.forget_behind();
         if (connection && pulls.of_job > 0)
             left_[*connection] += pulls.of_job;
         pulls.of_job = 0;
@@ -350,7 +394,7 @@ void ToolPulls::tell_missing() {
 }
 
 void ToolPulls::give_all(ToolOutput output, std::uint32_t cost) {
-    note_missed(output);
+    keep_for_others(output);
     if (anybody_takes({output.rank, output.channel}))
         port_.give_tools(std::move(output), cost);
     else // the library would keep it for whoever pulls next
@@ -372,31 +416,56 @@ std::size_t ToolPulls::most_unsent(TimePoint now) {
             slow_.look(now, {});
             return port_.most_unsent();
         }
+        if (!port_.is_here(*connection))
+            continue;
+        SlowReaders::Reader reader{*connection, port_.unsent(*connection)};
         // What one has taken over nobody else would have.
-        if (port_.is_here(*connection))
-            readers.push_back(
-                {*connection, port_.unsent(*connection), port_.can_pass_over() && pulls.wish.taken_over.none()});
+        reader.may_be_passed_over = port_.can_pass_over() && pulls.wish.taken_over.none();
+        reader.is_behind = pulls.behind.own() > some_behind || (words_under_way_ > 0 && !pulls.behind.empty());
+        reader.is_far_behind = pulls.behind.own() > pulls.wish.cache / 2;
+        readers.push_back(reader);
     }
     for (const auto &[connection, count] : left_) {
         auto found = pulls_.find(connection);
-        if (!readers.empty() && (found == pulls_.end() || found->second.of_job == 0) && port_.is_here(connection))
+        if (!readers.empty() && (found == pulls_.end() || found->second.of_job == 0) && port_.is_here(connection) &&
+            !shut_out_.contains(connection))
             readers.push_back({connection, port_.unsent(connection), port_.can_pass_over(), true});
     }
-    const auto look = slow_.look(now, readers);
+    const auto look = slow_.look(now, readers, rules_differ());
     for (const auto &connection : look.back)
         take_up(connection);
     for (const auto &connection : look.passed_over) {
         if (auto others = slow_lines_.admit(now))
-            log_.info("a tool here takes nothing of job {}'s output: until it does, it misses what others are given{}",
-                      job_.id, not_logged(*others));
+            log_.info(
+                "a tool here takes nothing of job {}'s output: until it does, it misses what others are given and "
+                "cannot be kept for it{}",
+                job_.id, not_logged(*others));
         port_.pass_over(connection);
+    }
+    if (words_under_way_ == 0) { // how much each has before it is known
+        for (const auto &connection : look.takes)
+            give_some_behind(connection);
     }
     return look.most_unsent;
 }
 
 bool ToolPulls::owes_words() const {
     return words_under_way_ > 0 ||
-           std::any_of(pulls_.begin(), pulls_.end(), [](const auto &entry) { return !entry.second.missed.empty(); });
+           std::any_of(pulls_.begin(), pulls_.end(), [](const auto &entry) { return !entry.second.behind.empty(); });
+}
+
+// Then nobody waits long for one that is slow, also where all are: by whose rule would it be dropped where it waits?
+bool ToolPulls::rules_differ() const {
+    const OutputWish *first = nullptr;
+    for (const auto &[connection, pulls] : pulls_) {
+        if (pulls.of_job == 0)
+            continue;
+        if (!first)
+            first = &pulls.wish;
+        else if (first->cache != pulls.wish.cache || first->drop_oldest != pulls.wish.drop_oldest)
+            return true;
+    }
+    return false;
 }
 
 // Of those that pull it.
@@ -407,32 +476,55 @@ bool ToolPulls::anybody_takes(const Stream &stream) const {
     });
 }
 
-void ToolPulls::note_missed(const ToolOutput &output) {
+void ToolPulls::keep(Pulls &pulls, const ToolOutput &output) {
+    const bool is_new_end = output.end && pulls.kept_ends.emplace(output.rank, output.channel).second;
+    if (output.bytes.empty() && output.missing == 0 && !is_new_end)
+        return;
+    wire::OutputPiece piece{output.rank, output.channel, output.end, output.missing, output.bytes};
+    piece.cut = output.cut;
+    std::ignore = pulls.behind.add_own(std::move(piece), false); // others have it, so nothing is given up
+}
+
+// For those that are passed over.
+void ToolPulls::keep_for_others(const ToolOutput &output) {
     for (auto &[connection, pulls] : pulls_) {
-        if (!connection || !slow_.passes_over(*connection) || !pulls.wish.pulled.has(output.rank, output.channel))
-            continue;
-        if (output.bytes.empty() && output.missing == 0 && !output.end)
-            continue;
-        Missed &missed = pulls.missed[{output.rank, output.channel}];
-        missed.bytes += output.bytes.size() + output.missing;
-        missed.end = missed.end || output.end;
+        if (connection && slow_.passes_over(*connection) && pulls.wish.pulled.has(output.rank, output.channel))
+            keep(pulls, output);
     }
 }
 
-void ToolPulls::take_up(const LibraryConnection &connection) {
-    port_.take_up(connection);
+void ToolPulls::give_behind(const LibraryConnection &connection, Pulls &pulls, std::uint32_t most) {
+    std::vector<ToolOutput> outputs;
+    for (auto &entry : pulls.behind.take(most).entries) {
+        ToolOutput output;
+        output.rank = entry.piece.rank;
+        output.channel = entry.piece.channel;
+        output.bytes = std::move(entry.piece.bytes);
+        output.end = entry.piece.end != 0;
+        if (output.end)
+            pulls.kept_ends.erase({output.rank, output.channel});
+        output.cut = entry.piece.cut != 0;
+        output.missing = entry.piece.dropped;
+        outputs.push_back(std::move(output));
+    }
+    give_one(connection, std::nullopt, std::move(outputs));
+}
+
+void ToolPulls::give_some_behind(const LibraryConnection &connection) {
     auto found = pulls_.find(connection);
     if (found == pulls_.end())
         return;
-    std::vector<ToolOutput> words;
-    for (const auto &[stream, missed] : std::exchange(found->second.missed, {})) {
-        ToolOutput word;
-        std::tie(word.rank, word.channel) = stream;
-        word.end = missed.end;
-        word.missing = missed.bytes;
-        words.push_back(std::move(word));
-    }
-    give_one(connection, std::nullopt, std::move(words));
+    port_.take_up(connection);
+    give_behind(connection, found->second, some_behind);
+    port_.pass_over(connection);
+}
+
+// What is left for it then comes at once.
+void ToolPulls::take_up(const LibraryConnection &connection) {
+    port_.take_up(connection);
+    auto found = pulls_.find(connection);
+    while (found != pulls_.end() && !found->second.behind.empty())
+        give_behind(connection, found->second, UINT32_MAX);
 }
 
 void ToolPulls::tell_failures(const std::map<Rank, std::uint8_t> &channels, const Bytes &nspace) {

@@ -1,11 +1,13 @@
 // What the tools of this host pull: who may, what they want together, and what they are given of it, to the last end.
 //
 // What libpmix does not tell decides much of this (contrib/doc/decisions/io.md): which pull has ended, and whom it
-// gives what is delivered. So all that the tools of a daemon want is one wish, and it can be pulled only while all of
-// them may have it. Whose pulls there are is known by the connection that asked (library/pull_asker.h), and they end
-// with it; there, too, one that takes nothing is passed over for the sake of the others (slow_readers.h), and what is
-// pulled goes on when a tool comes that may not: its own pull is made void (library/refused_pull.h). Where it is not
-// known, pulls end when such a tool comes, and when all tools that are here have come after the last one.
+// gives what is delivered. So all that the tools of a daemon want is one wish. Whose pulls there are is known by the
+// connection that asked (library/pull_asker.h), and they end with it; there, too, one that takes nothing is passed over
+// for the sake of the others (slow_readers.h), with as much of what they are given kept for it here as it has asked
+// for, by its own rule. And each may pull by its own right: a pull that is refused is made void
+// (library/refused_pull.h), and one that may have no output any more is left out. Where it is not known, output can be
+// pulled only while all tools that are here may have it, pulls end when one comes that may not, and when all tools that
+// are here have come after the last one.
 //
 // Pure: what is asked and what comes in, what is wanted and given out; the caller has the clock and the connections.
 // All in the loop's thread, but for what PullGate says of itself.
@@ -46,6 +48,7 @@ class ToolPullsPort {
         std::size_t here = 0, gone = 0;       // so many are; so many have, since the beginning
         std::uint64_t oldest = 0, newest = 0; // StepTools::oldest(), newest()
         std::uint64_t refused = 0; // of those that may have no output, the first (StepTools::first_without())
+        std::set<LibraryConnection> allowed = {}; // unless all may: of those that may, and whose connection is known
         bool may() const { return refused == 0; }
     };
     virtual Tools tools() = 0;
@@ -135,33 +138,45 @@ class ToolPulls {
     // Have the ends of all streams been given that are pulled?
     bool has_all_ends() const { return !any() || wish_.pulled.is_within(ended_, job_.processes); }
 
-    TimePoint next_time() const { return std::min(look_at_tools_, slow_.next_time()); }
+    TimePoint next_time() const { return std::min(look_at_tools_, next_look()); }
     void on_time(TimePoint now) {
         if (now >= look_at_tools_)
             judge(now);
-        if (now >= slow_.next_time())
+        if (now >= next_look())
             most_unsent(now);
     }
 
   private:
     using Stream = std::pair<Rank, std::uint8_t>;
-    struct Missed {
-        std::uint64_t bytes = 0;
-        bool end = false;
-    };
     // That have not ended.
     struct Pulls {
         std::size_t of_job = 0, of_children = 0;
-        OutputWish wish;                 // of the first kind, together
-        std::map<Stream, Missed> missed; // of that, while it was passed over
+        OutputWish wish;    // of the first kind, together: the most cache, and what to drop as it was said last
+        OutputQueue behind; // of that, what others were given while it was passed over, as far as its rules keep it
+        std::set<Stream> kept_ends; // that are in there
+        void forget_behind() {
+            behind = {};
+            kept_ends.clear();
+        }
     };
+    // In cost, of what is kept for one: that the library is given at once. More than others may be given between two
+    // looks, so that it catches up.
+    static constexpr std::uint32_t some_behind = 2 * wire::output_window;
+    // While something is under way it is not known how much who is passed over has before it.
+    TimePoint next_look() const { return words_under_way_ > 0 ? TimePoint::max() : slow_.next_time(); }
     void tell_ends(const PullAsk &ask, const OutputSelection &before);
     void give_one(const LibraryConnection &connection, std::optional<int> pull, std::vector<ToolOutput> words);
     void give_all(ToolOutput output, std::uint32_t cost);
     bool anybody_takes(const Stream &stream) const;
-    void note_missed(const ToolOutput &output);
+    bool rules_differ() const;
+    static void keep(Pulls &pulls, const ToolOutput &output);
+    void keep_for_others(const ToolOutput &output);
+    void give_behind(const LibraryConnection &connection, Pulls &pulls, std::uint32_t most);
+    void give_some_behind(const LibraryConnection &connection);
     void take_up(const LibraryConnection &connection);
     bool forget_gone(const ToolPullsPort::Tools &tools);
+    bool shut_out_others(const std::set<LibraryConnection> &allowed);
+    void shut_out(const LibraryConnection &connection);
     void want_what_is_left();
     OutputWish together() const;
     void end_pulls(const char *why);
@@ -177,13 +192,15 @@ class ToolPulls {
     std::map<std::optional<LibraryConnection>, Pulls> pulls_;
     // Whose pulls have ended here, and perhaps not in the library, which gives them what others pull; how many.
     std::map<LibraryConnection, std::size_t> left_;
+    // Of these, passed over as long as it is so: the rules allow them no output any more.
+    std::set<LibraryConnection> shut_out_;
     OutputSelection had_; // has been pulled since nobody did: what was written before it is had
     int words_under_way_ = 0;
-    std::uint64_t last_unknown_ = 0; // of the tools that were here when one of those last pulled, the newest
-    std::size_t gone_ = 0;           // tools, when last looked at
-    std::uint64_t all_might_ = 0;    // of the tools that were here when last all of them might have output, the newest
-    bool goes_on_ = false;           // what is pulled already, as judge() has it
-    OutputWish wish_;                // of all
+    std::uint64_t last_unknown_ = 0;      // of the tools that were here when one of those last pulled, the newest
+    std::size_t gone_ = 0;                // tools, when last looked at
+    bool goes_on_ = false;                // what is pulled already, as judge() has it
+    std::set<LibraryConnection> allowed_; // ToolPullsPort::Tools::allowed, as it was then
+    OutputWish wish_;                     // of all
     TimePoint look_at_tools_ = TimePoint::max();
     SlowReaders slow_;
     std::set<Stream> ended_;                 // as this host's tools were told

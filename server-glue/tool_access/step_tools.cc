@@ -191,6 +191,21 @@ std::uint64_t StepTools::first_without(policy::Action action) {
     return 0;
 }
 
+std::set<LibraryConnection> StepTools::connections_with(policy::Action action) {
+    std::set<LibraryConnection> connections;
+    std::map<ToolOrigin, bool> may; // asked once of each
+    for (const auto &tool : present_) {
+        auto [known, fresh] = may.try_emplace(tool.origin, false);
+        if (fresh) {
+            auto decision = rights_.decide({action, tool.origin, 0, context_.step.job_id});
+            known->second = decision && decision->allowed;
+        }
+        if (known->second)
+            connections.insert(tool.connection.connection);
+    }
+    return connections;
+}
+
 void StepTools::log_output_decisions(bool changed) {
     for (auto &tool : present_) {
         if (tool.told_output && !changed)
@@ -209,21 +224,6 @@ std::size_t StepTools::most_unsent() {
     return most;
 }
 
-void StepTools::connected(ToolConnectedAsk ask) {
-    bool has_one = ask.name && origins_.has_stated(*ask.name);
-    Process name = has_one ? *ask.name : names_.next();
-    if (auto is_here = has_one ? nullptr : origins_.got_name(name)) {
-        named_[{name.nspace, name.rank}] = std::move(is_here);
-        note_used(name.nspace);
-    } else if (!connection_of(name)) {
-        unsure_.push_back(name);
-        if (unsure_.size() > most_unsure)
-            unsure_.pop_front();
-    }
-    context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
-    ask.answer(std::move(name));
-}
-
 bool StepTools::library_sends() {
     if (!sends_) {
         sends_ = std::make_shared<bool>(context_.library && !context_.library_stuck);
@@ -240,6 +240,21 @@ void StepTools::on_time(TimePoint now) {
         return;
     *sends_ = prolonged_++ < most_prolonged && how_many() > 0 && most_unsent() == 0 && !context_.library_stuck;
     sends_until_ = now + unread_patience;
+}
+
+void StepTools::connected(ToolConnectedAsk ask) {
+    bool has_one = ask.name && origins_.has_stated(*ask.name);
+    Process name = has_one ? *ask.name : names_.next();
+    if (auto is_here = has_one ? nullptr : origins_.got_name(name)) {
+        named_[{name.nspace, name.rank}] = std::move(is_here);
+        note_used(name.nspace);
+    } else if (!connection_of(name)) {
+        unsure_.push_back(name);
+        if (unsure_.size() > most_unsure)
+            unsure_.pop_front();
+    }
+    context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
+    ask.answer(std::move(name));
 }
 
 // Where the step's hosts prove with a secret, a desk could not.

@@ -57,22 +57,24 @@ class StepTools final : public StepService {
     std::uint64_t newest() const { return came_; }
     // The number of the first that is here and may not do this; 0: all may.
     std::uint64_t first_without(policy::Action action);
+    // Of those that are here and may do this.
+    std::set<LibraryConnection> connections_with(policy::Action action);
     // A line in the log for each of them that has none of this yet; `changed`: or another one.
     void log_output_decisions(bool changed);
     std::size_t most_unsent();
     // `changed` is called when a tool comes.
     void when_one_comes(std::function<void()> changed) { on_coming_ = std::move(changed); }
 
-    void take_asks(UpcallHandlers &handlers) override;
-    void on_address() override;
     // At the end: has libpmix yet to write what it was told for tools, and answered? Not where one does not read.
     bool library_sends();
 
-
-  private:
+    void take_asks(UpcallHandlers &handlers) override;
+    void on_address() override;
     TimePoint next_time() const override { return sends_ && *sends_ ? sends_until_ : TimePoint::max(); }
     void on_time(TimePoint now) override;
     bool has_unsent() override { return context_.ending && how_many() > 0 && library_sends(); }
+
+  private:
     void connected(ToolConnectedAsk ask);
     void offer_to_launcher(const RendezvousServer &server);
 
@@ -100,9 +102,9 @@ class StepTools final : public StepService {
     std::set<std::string> used_, leaving_; // namespaces of tools, where libpmix keeps them
     std::size_t gone_ = 0;
     std::function<void()> on_coming_;
-};
-
     std::shared_ptr<bool> sends_; // null: library_sends() has not been asked
     TimePoint sends_until_;       // then
     int prolonged_ = 0;           // how often
+};
+
 } // namespace pmixhost

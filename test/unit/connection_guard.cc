@@ -69,7 +69,7 @@ struct Fixture {
             return lets_tools_in ? Result<void>() : error(ErrorKind::denied, "no tools");
         };
         names.tool_came = [this](const ToolVisitor &visitor, const ToolConnection &connection) {
-            assert_true(connection.is_here() && connection.unsent() == 0);
+            assert_true(connection.is_here() && connection.unsent() == 0 && connection.connection.is_here());
             visits.push_back(fmt::format("'{}' {} from '{}'", visitor.nspace, visitor.rank, visitor.origin.from));
             visitors_pid = visitor.pid();
         };

@@ -75,8 +75,11 @@ void where_all_are_slow_all_are_waited_for(void **) {
     assert_true(world.look(much, much).back.empty());
     // The other one goes.
     look = world.readers.look(world.now, {{a, much}});
-    assert_true(look.back == std::vector({a}) && look.most_unsent == much);
-    // And itself.
+    assert_true(look.back.empty() && look.most_unsent == much && world.readers.passes_over(a));
+    // One that comes does not wait for it; and it is back when it takes something.
+    assert_true(world.look(much, 0).most_unsent == 0 && world.readers.passes_over(a));
+    assert_true(world.readers.look(world.now, {{a, little}}).back == std::vector({a}));
+    // It goes itself.
     world.look(much, 0);
     world.now += SlowReaders::patience_again;
     world.look(much, 0);
@@ -94,6 +97,86 @@ void not_everybody_may_be(void **) {
     world.look(much, 0);
     assert_true(world.readers.passes_over(a));
     assert_true(world.look(much, 0, false).back == std::vector({a})); // it may no longer
+}
+
+void what_is_kept_for_one_it_gets_first(void **) {
+    World world;
+    auto look = [&](std::size_t of_a, bool is_behind, std::size_t of_b = 0) {
+        return world.readers.look(world.now, {{a, of_a, true, false, is_behind}, {b, of_b}});
+    };
+    look(much, false);
+    world.now += SlowReaders::patience;
+    assert_true(look(much, false).passed_over == std::vector({a}));
+    assert_true(look(much, true).takes.empty());
+    auto seen = look(0, true);
+    assert_true(seen.takes == std::vector({a}) && seen.back.empty() && world.readers.passes_over(a));
+    assert_true(world.readers.next_time() == world.now + SlowReaders::next_piece);
+    // The other one is waited for as long as there is none but it that has all.
+    look(0, true, much);
+    world.now += SlowReaders::patience;
+    seen = look(0, true, much);
+    assert_true(seen.passed_over.empty() && seen.takes == std::vector({a}) && seen.most_unsent == much);
+    seen = look(0, false, much);
+    assert_true(seen.back == std::vector({a}) && seen.passed_over == std::vector({b}));
+    // When the other one goes what is left comes at once.
+    look(much, false);
+    world.now += SlowReaders::patience;
+    look(much, false);
+    seen = world.readers.look(world.now, {{a, 0, true, false, true}});
+    assert_true(seen.back == std::vector({a}) && seen.takes.empty());
+}
+
+void who_wants_something_else_does_not_wait(void **) {
+    World world;
+    auto look = [&](std::size_t of_a, std::size_t of_b, bool each_alone) {
+        return world.readers.look(world.now, {{a, of_a}, {b, of_b}}, each_alone);
+    };
+    auto seen = look(much, much, true);
+    assert_true(seen.passed_over.empty() && seen.most_unsent == much); // as one is for a moment that reads
+    look(much, 0, true);
+    world.now += SlowReaders::patience_again;
+    assert_true(look(much, much, true).passed_over == std::vector({a}));
+    world.now += SlowReaders::patience_again;
+    seen = look(much, much, true);
+    assert_true(seen.passed_over == std::vector({b}) && seen.back.empty() && seen.most_unsent == 0);
+    assert_true(look(much, 0, true).back == std::vector({b}));
+    look(much, much, true);
+    world.now += SlowReaders::patience_again;
+    look(much, much, true);
+    seen = look(much, much, false); // now they want the same
+    assert_true(seen.back.empty() && seen.most_unsent == much);
+    seen = look(much, 0, false);
+    assert_true(seen.back == std::vector({b}) && seen.most_unsent == 0);
+}
+
+void who_would_lose_what_is_kept_is_waited_for_for_a_moment(void **) {
+    World world;
+    auto waits = [&](std::size_t of_a, bool is_far_behind) {
+        const auto look = world.readers.look(world.now, {{a, of_a, true, false, true, is_far_behind}, {b, 0}});
+        assert_true(look.most_unsent == 0 || look.most_unsent == SIZE_MAX);
+        return look.most_unsent > 0;
+    };
+    world.look(much, 0);
+    world.now += SlowReaders::patience;
+    world.look(much, 0);
+    assert_false(waits(much, true)); // it takes nothing
+    assert_true(waits(0, true));
+    assert_true(waits(much, true)); // of what it has just been given
+    world.now += SlowReaders::patience_again;
+    assert_false(waits(much, true));
+    assert_true(waits(0, true));
+    world.now += SlowReaders::patience;
+    assert_false(waits(0, true));
+    assert_false(waits(0, false));
+    // Then less, for some time.
+    assert_true(waits(0, true));
+    world.now += SlowReaders::patience_again;
+    assert_false(waits(0, true));
+    assert_false(waits(0, false));
+    world.now += SlowReaders::forgotten;
+    assert_true(waits(0, true));
+    world.now += SlowReaders::patience_again;
+    assert_true(waits(0, true));
 }
 
 // Who pulls no more is no reason to wait, nor to pass over another one.
@@ -120,6 +203,9 @@ int main() {
         cmocka_unit_test(it_is_looked_at_ever_more_rarely),
         cmocka_unit_test(where_all_are_slow_all_are_waited_for),
         cmocka_unit_test(not_everybody_may_be),
+        cmocka_unit_test(what_is_kept_for_one_it_gets_first),
+        cmocka_unit_test(who_wants_something_else_does_not_wait),
+        cmocka_unit_test(who_would_lose_what_is_kept_is_waited_for_for_a_moment),
         cmocka_unit_test(who_has_left_takes_no_part),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

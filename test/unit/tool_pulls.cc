@@ -149,6 +149,15 @@ void one_whose_pull_can_be_made_void_ends_nothing(void **) {
     auto *other = host.comes(false);
     assert_int_equal(host.gate->may_be_pulled(false, true), PMIX_ERR_NO_PERMISSIONS);
     assert_int_equal(host.gate->may_be_pulled(true, true), PMIX_ERR_NO_PERMISSIONS);
+    // Each by its own right, and who is not known has none.
+    assert_int_equal(host.gate->may_be_pulled(false, true, other->connection), PMIX_ERR_NO_PERMISSIONS);
+    assert_int_equal(host.gate->may_be_pulled(true, true, other->connection), PMIX_ERR_NO_PERMISSIONS);
+    assert_int_equal(host.gate->may_be_pulled(false, true, LibraryConnection{9, 1}), PMIX_ERR_NO_PERMISSIONS);
+    assert_int_equal(host.gate->may_be_pulled(false, true, reader->connection), PMIX_SUCCESS);
+    assert_int_equal(host.gate->may_be_pulled(true, true, reader->connection), PMIX_SUCCESS);
+    auto *later = host.comes();
+    assert_int_equal(host.gate->may_be_pulled(false, true, later->connection), PMIX_SUCCESS);
+    host.goes(later);
     // Processes of the job are no tools.
     assert_int_equal(host.gate->may_be_pulled(true, false), PMIX_SUCCESS);
     assert_int_equal(host.gate->may_be_pulled(false, false), PMIX_ERR_NOT_SUPPORTED);
@@ -171,23 +180,6 @@ void one_whose_pull_can_be_made_void_ends_nothing(void **) {
     host.comes(false);
     assert_true(!host.pulls.any() && host.failures.size() == 2);
 
-    Host loses; // one that might
-    reader = loses.comes();
-    loses.comes();
-    loses.pull(reader, out);
-    loses.present.back().may = false;
-    loses.passes();
-    assert_true(!loses.pulls.any() && loses.failures.size() == 1);
-
-    loses.present.back().may = true;
-    loses.passes();
-    loses.pull(reader, out);
-    loses.comes(false);
-    assert_true(loses.pulls.any());
-    reader->may = false; // beside one that never might
-    loses.passes();
-    assert_true(!loses.pulls.any() && loses.failures.size() == 2);
-
     Host leaks; // what was refused stays
     reader = leaks.comes();
     leaks.pull(reader, out);
@@ -196,12 +188,69 @@ void one_whose_pull_can_be_made_void_ends_nothing(void **) {
     leaks.gate->keeps_refused = true;
     leaks.pulls.judge(leaks.now);
     assert_true(!leaks.pulls.any() && leaks.failures.size() == 1);
+    assert_int_equal(leaks.gate->may_be_pulled(false, true, reader->connection), PMIX_ERR_NO_PERMISSIONS);
     assert_true(leaks.gate->keeps_refused);
-    leaks.goes(other); // and what stayed with it
+    other->may = true; // and may lose it again
     leaks.passes();
     leaks.pull(reader, out);
+    assert_true(leaks.pulls.any() && leaks.gate->keeps_refused);
+    other->may = false;
+    leaks.passes();
+    assert_true(!leaks.pulls.any() && leaks.failures.size() == 2);
+    leaks.goes(other); // and what stayed with one of them
+    leaks.goes(reader);
+    leaks.passes();
+    assert_false(leaks.gate->keeps_refused);
+    leaks.pull(leaks.comes(), out);
     leaks.comes(false);
-    assert_true(leaks.pulls.any() && leaks.failures.size() == 1);
+    assert_true(leaks.pulls.any() && leaks.failures.size() == 2);
+}
+
+// The library has its pull still, and must not serve it.
+void one_that_may_no_longer_is_left_out_and_nobody_else(void **) {
+    Host host;
+    auto *loses = host.comes(), *reader = host.comes(), *looks = host.comes();
+    host.pull(loses, out, {0, 2});
+    host.pull(reader, out | err);
+    looks->may = false; // which pulls nothing
+    host.passes();
+    assert_true(host.pulls.any() && host.failures.empty() && host.passed_over.empty());
+    PullAsk under_way = Host::ask(loses, err);
+    loses->may = false;
+    host.passes();
+    assert_true(host.passed_over == std::vector({loses->connection}) && host.wants(1, err));
+    assert_true(host.failures.size() == 1 && host.failures[0].ranks == std::vector<Rank>({0, 2}));
+    assert_int_equal(host.gate->may_be_pulled(false, true, loses->connection), PMIX_ERR_NO_PERMISSIONS);
+    // Nor what had been granted by then.
+    host.pulls.pull(host.now, under_way);
+    assert_true(host.failures.size() == 2 && host.passed_over == std::vector({loses->connection, loses->connection}));
+    host.passed_over.pop_back();
+    // It stays so, however much it takes; and whose pulls are over are those of the others.
+    host.halts(loses);
+    loses->unsent = 0;
+    host.passes();
+    assert_true(host.passed_over == std::vector({loses->connection}) && host.pulls.most_unsent(host.now) == 0);
+    host.end(loses);
+    assert_true(host.wants(1, err));
+    // It may again, and asks.
+    loses->may = looks->may = true;
+    host.passes();
+    assert_int_equal(host.gate->may_be_pulled(false, true, loses->connection), PMIX_SUCCESS);
+    host.pull(loses, out);
+    host.halts(loses);
+    assert_int_equal(host.passed_over.size(), 2);
+    loses->unsent = 0;
+    host.pulls.most_unsent(host.now);
+    assert_true(host.passed_over.empty());
+
+    Host last; // when nobody is left who pulls the next one has what was written before
+    reader = last.comes();
+    last.pull(reader, out);
+    reader->may = false;
+    last.passes();
+    assert_true(!last.pulls.any() && last.wanted.pulled.none() && last.failures.size() == 1);
+    last.pull(last.comes(), out);
+    assert_true(last.pulls.any() && last.replays == 2);
 }
 
 void what_is_taken_over_is_given_back_when_its_tool_leaves(void **) {
@@ -420,6 +469,7 @@ int main() {
         cmocka_unit_test(of_unknown_connections_pulls_end_when_all_tools_came_later),
         cmocka_unit_test(one_without_the_right_ends_what_the_others_pull),
         cmocka_unit_test(one_whose_pull_can_be_made_void_ends_nothing),
+        cmocka_unit_test(one_that_may_no_longer_is_left_out_and_nobody_else),
         cmocka_unit_test(what_is_taken_over_is_given_back_when_its_tool_leaves),
         cmocka_unit_test(of_unknown_connections_any_end_gives_back),
         cmocka_unit_test(pulls_of_spawned_jobs_are_not_of_this_one),

@@ -45,8 +45,10 @@ struct Host : ToolPullsPort {
     bool can = true;
     std::vector<LibraryConnection> passed_over;
     std::vector<ToolOutput> words; // the last that one alone was given,
+    std::vector<ToolOutput> every; // and all that any one was; the last:
     LibraryConnection to;          // which one,
     std::optional<int> to_pull;    // and which of its pulls
+    bool queues_at_once = true;    // the library does, what one alone is given
     struct Failure {
         std::vector<Rank> ranks;
         std::uint8_t channels;
@@ -64,6 +66,11 @@ struct Host : ToolPullsPort {
         count.oldest = present.empty() ? 0 : present.front().number;
         auto refused = std::find_if(present.begin(), present.end(), [](const Tool &tool) { return !tool.may; });
         count.refused = refused == present.end() ? 0 : refused->number;
+        count.allowed.clear();
+        for (const auto &tool : present) {
+            if (count.refused != 0 && tool.may)
+                count.allowed.insert(tool.connection);
+        }
         return count;
     }
     bool is_here(const LibraryConnection &connection) override {
@@ -104,6 +111,9 @@ struct Host : ToolPullsPort {
         to = connection;
         to_pull = pull;
         words = std::move(some);
+        every.insert(every.end(), words.begin(), words.end());
+        if (queues_at_once)
+            pulls.words_given();
     }
     void give_tools(ToolOutput output, std::uint32_t cost) override {
         given.push_back(std::move(output));
@@ -138,7 +148,7 @@ struct Host : ToolPullsPort {
     // When ToolPulls has asked to look.
     void passes() {
         assert_true(pulls.next_time() != TimePoint::max());
-        now = pulls.next_time();
+        now = std::max(now, pulls.next_time());
         pulls.on_time(now);
     }
     static PullAsk ask(const Tool *tool, std::uint8_t channels, std::vector<Rank> ranks = {PMIX_RANK_WILDCARD}) {
