@@ -136,7 +136,7 @@ chmod 755 "$test_dir/bin/gdb"
 asks setsid "$pmixhost" stacks --timeout 61 "$job" >/dev/null 2>&1 &
 command=$!
 no_gdb() { local host; for host in $(hosts); do ! at "$host" pgrep -x gdb >/dev/null </dev/null || return 1; done; }
-some_stand() { states | grep -q '^t$'; }
+some_stand() { (($(states | grep -c '^t$') > 0)); }
 ok "some are stopped by debuggers that have not seen it" until_true 60 some_stand
 at "$(host_name 1)" pkill -KILL -f "^$pmixhost stacks --timeout 61 |^[^ ]*srun .* stacks --here "
 wait "$command"

@@ -371,15 +371,19 @@ configure
 
 # ------------------------------------------------------------------------ a daemon for each of 64 processes
 
-rm -f "$test_dir"/{over,up.*}
-(cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1" -N4 -n64 --ntasks-per-node=16 \
-    srun "$mpi" -N4 -n64 --ntasks-per-node=16 sh -c ': >up.$SLURM_PROCID; until [ -e over ]; do sleep 0.5; done') >"$test_dir/host.out" 2>&1 </dev/null &
+rm -f "$test_dir"/{over,end,up.*}
+(cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1" -N4 -n64 --ntasks-per-node=16 sh -c "
+    srun $mpi --overlap -N1 -n1 sh -c ': >up.first; until [ -e over ]; do sleep 0.1; done' &
+    until [ -e up.first ]; do sleep 0.1; done
+    srun $mpi --overlap -N4 -n64 --ntasks-per-node=16 sh -c ': >up.\$SLURM_PROCID; until [ -e end ]; do sleep 0.5; done'
+    wait") >"$test_dir/host.out" 2>&1 </dev/null &
 host_pid=$!
-ok "64 processes run" until_true 40 up up 64
-debugger_step=$(as_user root squeue -h -u pmixuser1 -o %i).0
+ok "64 processes run" until_true 40 up up 65
+job=$(as_user root squeue -h -u pmixuser1 -o %i)
+debugger_step=$job.0
 debugger_host=$h1
-(until_true 60 eval '(($(wc -l <"$CLIENT_DIR/daemons") == 64))' 2>/dev/null && touch "$test_dir/over") &
-debugs target="slurm.$debugger_step" proc=1
+(until_true 60 eval '(($(wc -l <"$CLIENT_DIR/daemons") == 64))' 2>/dev/null && touch "$test_dir/end") &
+debugs target="slurm.$job.1" proc=1
 wait $!
 ok "a daemon for each of 64 processes" well
 is "64: each is one of its own" "$(cut -d' ' -f1 "$CLIENT_DIR/daemons" | sort -un | wc -l)" 64
