@@ -277,6 +277,7 @@ void sruns_words_have_a_meaning(void **) {
 struct Fixture {
     StarterAddress target;
     UniqueFd spawn_end, launcher_end;
+    int spawn_channel = -1; // the listener's
     std::unique_ptr<LaunchListener> listener;
     PlainSealer sealer;
     int launchers = 0;
@@ -304,9 +305,8 @@ struct Fixture {
         int pair[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         launcher_end.reset(pair[1]);
-        int small = 1; // as little as there can be
-        assert_int_equal(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
-        assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+        spawn_channel = ends[1];
+        make_small(pair[0]);
         parts.launcher_patience = 20ms;
         parts.end_patience = 100ms;
         parts.start_launcher = [this, launcher_stays, fd = pair[0]]() -> Result<LauncherProcess> {
@@ -320,6 +320,10 @@ struct Fixture {
             return LauncherProcess{pid, UniqueFd(fd)};
         };
         listener = std::make_unique<LaunchListener>(std::move(*opened), std::move(parts));
+    }
+    static void make_small(int socket) {
+        int small = 1; // as little as there can be
+        assert_int_equal(setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
     }
     void say(StarterMessage::Kind kind, int status, const std::string &body) {
         assert_true(send_to_starter(target, {kind, status, body}, sealer, 2s).ok());
@@ -450,6 +454,7 @@ void more_hosts_than_there_are_keep_nobody_waiting(void **) {
 // As a user may have stopped it (Ctrl-Z): the starter ends all the same, and no line is cut.
 void ends_that_nobody_reads_are_left_out(void **) {
     Fixture f(10s, false, true, ToldEnds::all);
+    Fixture::make_small(f.spawn_channel);
     f.listener->begin();
     f.say(StarterMessage::Kind::launched, 0, "0");
     f.say(StarterMessage::Kind::launched, 0, "1");
