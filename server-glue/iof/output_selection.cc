@@ -24,6 +24,26 @@ void OutputSelection::add(const OutputSelection &other) {
         add(channel, ranks);
 }
 
+OutputSelection OutputSelection::without(const OutputSelection &other, Rank processes) const {
+    OutputSelection left;
+    for (const auto &[channel, ranks] : whose_) {
+        auto others = other.whose_.find(channel);
+        if (others == other.whose_.end()) {
+            left.add(channel, ranks);
+            continue;
+        }
+        if (others->second.empty())
+            continue;
+        std::set<Rank> mine = ranks;
+        for (Rank rank = 0; ranks.empty() && rank < processes; ++rank)
+            mine.insert(mine.end(), rank);
+        std::erase_if(mine, [&](Rank rank) { return others->second.contains(rank); });
+        if (!mine.empty()) // which would be all
+            left.add(channel, mine);
+    }
+    return left;
+}
+
 bool OutputSelection::has(Rank rank, std::uint8_t channel) const {
     auto found = whose_.find(channel);
     return found != whose_.end() && (found->second.empty() || found->second.contains(rank));

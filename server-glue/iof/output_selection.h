@@ -18,6 +18,8 @@ class OutputSelection {
 
     void add(std::uint8_t channels, const std::set<Rank> &ranks);
     void add(const OutputSelection &other);
+    // What is in it and not in the other one, of a job with so many processes.
+    OutputSelection without(const OutputSelection &other, Rank processes) const;
     bool operator==(const OutputSelection &) const = default;
     bool none() const { return whose_.empty(); }
     bool has(Rank rank, std::uint8_t channel) const;

@@ -14,7 +14,7 @@ bool SlowReaders::is_slow(const Reader &reader) {
 }
 
 // It has just been given some of what is kept, so it may be slow again for as long as that takes.
-bool SlowReaders::is_waited_for(TimePoint now, State &state, const Reader &reader) {
+bool SlowReaders::is_waited_for(TimePoint now, State &state, const Reader &reader, bool each_alone) {
     if (!state.passed_over || !reader.is_far_behind) {
         state.waits_end = TimePoint::max();
         return false;
@@ -25,6 +25,8 @@ bool SlowReaders::is_waited_for(TimePoint now, State &state, const Reader &reade
         state.waits_end = now + (now < state.waits_known ? patience_again : patience);
         state.waits_known = now + forgotten;
     }
+    if (each_alone)
+        state.waits_end = std::min(state.waits_end, now + patience_again);
     return now < state.waits_end && (!is_slow(reader) || now - state.slow_since < patience_again);
 }
 
@@ -44,7 +46,7 @@ SlowReaders::Look SlowReaders::look(TimePoint now, const std::vector<Reader> &re
             state.slow_since = now;
             state.was_before = state.was_before && now - state.taken_since < forgotten;
         }
-        if (state.passed_over && (!reader.may_be_passed_over || (!slow && !reader.is_behind))) {
+        if (state.passed_over && !slow && !reader.is_behind) {
             state.passed_over = false;
             look.back.push_back(reader.connection);
         } else if (state.passed_over && !slow) {
@@ -65,20 +67,15 @@ SlowReaders::Look SlowReaders::look(TimePoint now, const std::vector<Reader> &re
     auto takes_part = [this](const Reader &reader) {
         return !reader.is_left && !states_[reader.connection].passed_over;
     };
-    bool others_have_gone = !each_alone && std::none_of(readers.begin(), readers.end(), takes_part);
-    if (others_have_gone) {
-        look.takes.clear(); // these are back
-        for (const auto &reader : readers) {
-            if (!reader.is_left && !is_slow(reader) && std::exchange(states_[reader.connection].passed_over, false))
-                look.back.push_back(reader.connection);
-        }
-        others_have_gone = look.back.empty();
-    }
+    const bool others_have_gone = !each_alone && std::none_of(readers.begin(), readers.end(), takes_part);
     for (const auto &reader : readers) {
         auto &state = states_[reader.connection];
-        if (!state.passed_over || (others_have_gone && !reader.is_left))
+        const bool is_last = others_have_gone && !reader.is_left;
+        if (!state.passed_over || is_last)
             look.most_unsent = std::max(look.most_unsent, reader.unsent);
-        if (is_waited_for(now, state, reader))
+        const bool is_to_catch_up =
+            state.passed_over && (is_last ? reader.is_behind && !is_slow(reader) : !reader.may_be_passed_over);
+        if (is_waited_for(now, state, reader, each_alone) || is_to_catch_up)
             look.most_unsent = SIZE_MAX;
     }
     const bool begins = !look.passed_over.empty(), any_catches_up = !look.takes.empty();

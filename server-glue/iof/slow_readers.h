@@ -5,10 +5,11 @@
 //
 // Where all that pull are slow nobody is passed over: then what they do not take waits at the host that wrote it
 // (output_queue.h); but not where they want different things of what they do not take, since there is one rule for what
-// waits there. One that is passed over when the others go stays so while it is slow, and all waits for it: else it
-// would be given what is kept for it each time that others come and go, without a bound. Whoever has nothing before it
-// counts as one that takes, also where nothing of what it pulls is written: when something is, it is not to wait. Pure;
-// in the loop's thread.
+// waits there. One that is passed over when the others go, or when it may be no longer, stays so until it has taken
+// what is kept for it, piece by piece, and all waits for it: else it would be given all of that each time that others
+// come and go, or that it asks for something else, without a bound. Whoever has nothing before it counts as one that
+// takes, also where nothing of what it pulls is written: when something is, it is not to wait. Pure; in the loop's
+// thread.
 #pragma once
 
 #include "common/loop/event_loop.h"
@@ -33,7 +34,7 @@ class SlowReaders {
     struct Reader {
         LibraryConnection connection;
         std::size_t unsent = 0;         // LibraryConnection::unsent()
-        bool may_be_passed_over = true; // else the others wait for it
+        bool may_be_passed_over = true; // else the others wait for it; one that is, until it has caught up
         bool is_left = false;           // it pulls no more, and the library gives it what others pull
         bool is_behind = false;         // more is kept for it than it may be given at once: so it is passed over still
         bool is_far_behind = false;     // so much that soon there is no room for more
@@ -58,7 +59,7 @@ class SlowReaders {
         TimePoint waits_known = TimePoint::min(); // until then the next wait is a short one
     };
     static bool is_slow(const Reader &reader);
-    static bool is_waited_for(TimePoint now, State &state, const Reader &reader);
+    static bool is_waited_for(TimePoint now, State &state, const Reader &reader, bool each_alone);
     std::map<LibraryConnection, State> states_;
     Duration pause_{};
     TimePoint next_ = TimePoint::max();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <tuple>
 
 namespace pmixhost {
 
@@ -182,7 +183,7 @@ StepIof::Tools StepIof::tools() {
     Tools tools{here, tools_.have_gone(), tools_.oldest(), tools_.newest(),
                 tools_.first_without(policy::Action::output)};
     if (!tools.may())
-        tools.allowed = tools_.connections_with(policy::Action::output);
+        std::tie(tools.allowed, tools.barred) = tools_.connections_with(policy::Action::output);
     return tools;
 }
 

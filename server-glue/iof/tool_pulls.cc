@@ -116,11 +116,9 @@ void ToolPulls::judge(TimePoint now) {
     const bool less = forget_gone(tools);
     if (tools.here == 0)
         gate_->keeps_refused = false; // whose it was has gone, and the pull with it
-    const auto unknown = pulls_.find(std::nullopt);
-    const bool all_known =
-        port_.can_pass_over() && !gate_->keeps_refused && (unknown == pulls_.end() || unknown->second.of_job == 0);
+    const bool all_known = port_.can_pass_over() && !gate_->keeps_refused && !any_unknown();
     goes_on_ = tools.may() || all_known;
-    const bool any_shut_out = !tools.may() && all_known && shut_out_others(tools.allowed);
+    const bool any_shut_out = !tools.may() && all_known && shut_out_others(tools);
     const pmix_status_t of_children = tools.may() ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
     const pmix_status_t verdict = !job_.can_be_read || tools.here == 0 ? PMIX_ERR_NOT_SUPPORTED : of_children;
     const bool is_another =
@@ -142,26 +140,41 @@ void ToolPulls::judge(TimePoint now) {
     look_later(now, tools.here);
 }
 
-// Of those whose pulls the library has. Returns whether one of them was pulling.
-bool ToolPulls::shut_out_others(const std::set<LibraryConnection> &allowed) {
+// Of a pull that nobody knows whose it is.
+bool ToolPulls::any_unknown() const {
+    const auto unknown = pulls_.find(std::nullopt);
+    return unknown != pulls_.end() && unknown->second.of_job > 0;
+}
+
+// Who has no pull is passed over, too: it may have ended one of those that were refused, which the library says as if
+// it were one that it serves. Returns whether one of them was pulling. All tools hear that nothing comes, so of what
+// the others pull none does.
+bool ToolPulls::shut_out_others(const ToolPullsPort::Tools &tools) {
     bool any_pulled = false;
+    OutputSelection lost;
     for (auto next = pulls_.begin(); next != pulls_.end();) {
         auto at = next++;
         auto &[connection, pulls] = *at;
-        if (pulls.of_job == 0 || allowed.contains(*connection))
+        if (pulls.of_job == 0 || tools.allowed.contains(*connection))
             continue;
         any_pulled = true;
-        tell_failure(pulls.wish.pulled);
+        lost.add(pulls.wish.pulled);
         left_[*connection] += std::exchange(pulls.of_job, 0);
         pulls.wish = {};
         pulls.forget_behind();
         if (pulls.of_children == 0)
             pulls_.erase(at);
     }
+    std::set<LibraryConnection> barred = tools.barred;
     for (const auto &[connection, count] : left_) {
-        if (!allowed.contains(connection) && !shut_out_.contains(connection))
+        if (!tools.allowed.contains(connection))
+            barred.insert(connection);
+    }
+    for (const auto &connection : barred) {
+        if (!shut_out_.contains(connection))
             shut_out(connection);
     }
+    tell_failure(lost.without(together().pulled, job_.processes));
     return any_pulled;
 }
 
@@ -188,7 +201,7 @@ void ToolPulls::pull(TimePoint now, const PullAsk &ask) {
         gate_->verdict == PMIX_SUCCESS || (goes_on_ && ask.connection && tools.allowed.contains(*ask.connection));
     if (!was_granted || !is_here) {
         if (is_here && tools.here > 0) // a tool without the right has come meanwhile, or it may no longer
-            tell_failure(asked);
+            tell_failure(asked.without(wish_.pulled, job_.processes)); // all hear it, and what they pull goes on
         if (is_here && ask.connection) {
             ++left_[*ask.connection];
             if (goes_on_ && !tools.may())
@@ -405,30 +418,26 @@ void ToolPulls::give_all(ToolOutput output, std::uint32_t cost) {
 
 std::size_t ToolPulls::most_unsent(TimePoint now) {
     std::vector<SlowReaders::Reader> readers;
+    const bool of_unknown = any_unknown();
     for (const auto &[connection, pulls] : pulls_) {
         if (pulls.of_job == 0)
             continue;
-        if (!connection) { // it may be any of them
-            for (const auto &[known, of_known] : pulls_) {
-                if (known && slow_.passes_over(*known))
-                    take_up(*known);
-            }
-            slow_.look(now, {});
-            return port_.most_unsent();
-        }
-        if (!port_.is_here(*connection))
+        if (!connection || !port_.is_here(*connection))
             continue;
         SlowReaders::Reader reader{*connection, port_.unsent(*connection)};
-        // What one has taken over nobody else would have.
-        reader.may_be_passed_over = port_.can_pass_over() && pulls.wish.taken_over.none();
+        // What one has taken over nobody else would have, but of what is forwarded, which is not taken over; and whose
+        // pull nobody knows may be any of them.
+        reader.may_be_passed_over =
+            port_.can_pass_over() && !of_unknown && (gate_->comes_as_spawned || pulls.wish.taken_over.none());
         reader.is_behind = pulls.behind.own() > some_behind || (words_under_way_ > 0 && !pulls.behind.empty());
-        reader.is_far_behind = pulls.behind.own() > pulls.wish.cache / 2;
+        // While others wait, what is forwarded is left out for all.
+        reader.is_far_behind = !gate_->comes_as_spawned && pulls.behind.own() > pulls.wish.cache / 2;
         readers.push_back(reader);
     }
     for (const auto &[connection, count] : left_) {
         auto found = pulls_.find(connection);
-        if (!readers.empty() && (found == pulls_.end() || found->second.of_job == 0) && port_.is_here(connection) &&
-            !shut_out_.contains(connection))
+        if (!of_unknown && !readers.empty() && (found == pulls_.end() || found->second.of_job == 0) &&
+            port_.is_here(connection) && !shut_out_.contains(connection))
             readers.push_back({connection, port_.unsent(connection), port_.can_pass_over(), true});
     }
     const auto look = slow_.look(now, readers, rules_differ());
@@ -446,7 +455,7 @@ std::size_t ToolPulls::most_unsent(TimePoint now) {
         for (const auto &connection : look.takes)
             give_some_behind(connection);
     }
-    return look.most_unsent;
+    return of_unknown ? std::max(look.most_unsent, port_.most_unsent()) : look.most_unsent;
 }
 
 bool ToolPulls::owes_words() const {
@@ -519,7 +528,7 @@ void ToolPulls::give_some_behind(const LibraryConnection &connection) {
     port_.pass_over(connection);
 }
 
-// What is left for it then comes at once.
+// What is left for it then comes at once: it is little (some_behind).
 void ToolPulls::take_up(const LibraryConnection &connection) {
     port_.take_up(connection);
     auto found = pulls_.find(connection);

@@ -48,7 +48,8 @@ class ToolPullsPort {
         std::size_t here = 0, gone = 0;       // so many are; so many have, since the beginning
         std::uint64_t oldest = 0, newest = 0; // StepTools::oldest(), newest()
         std::uint64_t refused = 0; // of those that may have no output, the first (StepTools::first_without())
-        std::set<LibraryConnection> allowed = {}; // unless all may: of those that may, and whose connection is known
+        // Unless all may, of those whose connection is known: of those that may, and of the others.
+        std::set<LibraryConnection> allowed = {}, barred = {};
         bool may() const { return refused == 0; }
     };
     virtual Tools tools() = 0;
@@ -174,8 +175,9 @@ class ToolPulls {
     void give_behind(const LibraryConnection &connection, Pulls &pulls, std::uint32_t most);
     void give_some_behind(const LibraryConnection &connection);
     void take_up(const LibraryConnection &connection);
+    bool any_unknown() const;
     bool forget_gone(const ToolPullsPort::Tools &tools);
-    bool shut_out_others(const std::set<LibraryConnection> &allowed);
+    bool shut_out_others(const ToolPullsPort::Tools &tools);
     void shut_out(const LibraryConnection &connection);
     void want_what_is_left();
     OutputWish together() const;
@@ -192,7 +194,8 @@ class ToolPulls {
     std::map<std::optional<LibraryConnection>, Pulls> pulls_;
     // Whose pulls have ended here, and perhaps not in the library, which gives them what others pull; how many.
     std::map<LibraryConnection, std::size_t> left_;
-    // Of these, passed over as long as it is so: the rules allow them no output any more.
+    // The rules allow them no output: passed over as long as it is so, whatever pulls they have ended. How many the
+    // library has left of one it does not tell.
     std::set<LibraryConnection> shut_out_;
     OutputSelection had_; // has been pulled since nobody did: what was written before it is had
     int words_under_way_ = 0;

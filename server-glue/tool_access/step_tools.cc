@@ -191,8 +191,8 @@ std::uint64_t StepTools::first_without(policy::Action action) {
     return 0;
 }
 
-std::set<LibraryConnection> StepTools::connections_with(policy::Action action) {
-    std::set<LibraryConnection> connections;
+std::pair<std::set<LibraryConnection>, std::set<LibraryConnection>> StepTools::connections_with(policy::Action action) {
+    std::set<LibraryConnection> with, without;
     std::map<ToolOrigin, bool> may; // asked once of each
     for (const auto &tool : present_) {
         auto [known, fresh] = may.try_emplace(tool.origin, false);
@@ -200,10 +200,9 @@ std::set<LibraryConnection> StepTools::connections_with(policy::Action action) {
             auto decision = rights_.decide({action, tool.origin, 0, context_.step.job_id});
             known->second = decision && decision->allowed;
         }
-        if (known->second)
-            connections.insert(tool.connection.connection);
+        (known->second ? with : without).insert(tool.connection.connection);
     }
-    return connections;
+    return {std::move(with), std::move(without)};
 }
 
 void StepTools::log_output_decisions(bool changed) {

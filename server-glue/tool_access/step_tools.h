@@ -16,6 +16,7 @@
 #include <list>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace pmixhost {
 
@@ -57,8 +58,8 @@ class StepTools final : public StepService {
     std::uint64_t newest() const { return came_; }
     // The number of the first that is here and may not do this; 0: all may.
     std::uint64_t first_without(policy::Action action);
-    // Of those that are here and may do this.
-    std::set<LibraryConnection> connections_with(policy::Action action);
+    // Of those that are here and may do this, and of those that may not.
+    std::pair<std::set<LibraryConnection>, std::set<LibraryConnection>> connections_with(policy::Action action);
     // A line in the log for each of them that has none of this yet; `changed`: or another one.
     void log_output_decisions(bool changed);
     std::size_t most_unsent();

@@ -233,7 +233,7 @@ void who_has_taken_over_what_nobody_else_has_is_waited_for(void **) {
     host.now += SlowReaders::patience;
     assert_int_equal(host.pulls.most_unsent(host.now), much);
     assert_true(host.passed_over.empty());
-    // Nor is one passed over any more that takes something over.
+    // One that takes something over is passed over until it has taken what is kept for it, and all wait.
     reader->unsent = much;
     taker->unsent = 0;
     host.pulls.most_unsent(host.now);
@@ -241,6 +241,10 @@ void who_has_taken_over_what_nobody_else_has_is_waited_for(void **) {
     host.pulls.most_unsent(host.now);
     assert_int_equal(host.passed_over.size(), 1);
     host.take_over(reader, err);
+    assert_int_equal(host.passed_over.size(), 2); // of that, too
+    assert_int_equal(host.pulls.most_unsent(host.now), SIZE_MAX);
+    reader->unsent = 0;
+    assert_int_equal(host.pulls.most_unsent(host.now), 0);
     assert_true(host.passed_over.empty());
 
     // Nor is there anything to be done where it is not known whose a pull is, or how it could be left out.
@@ -280,6 +284,67 @@ void who_is_left_alone_is_given_what_it_takes(void **) {
     assert_true(host.passed_over.empty() && host.words.size() == 1 && host.words[0].bytes == "missed");
 }
 
+// Where it may be passed over no longer, it is not given at once all that is kept for it, which it may never take.
+void who_never_reads_is_given_no_more_however_often_it_asks(void **) {
+    constexpr std::size_t each = 32u << 10, piece = 2 * wire::output_window;
+    for (bool of_unknown : {false, true}) {
+        Host host;
+        auto *halted = host.comes(), *reader = host.comes();
+        auto *unknown = host.comes(true, false);
+        host.pull(halted, out);
+        host.pull(reader, out);
+        host.halts(halted);
+        for (std::size_t bytes = 0; bytes < most_cache; bytes += each)
+            host.delivers({0, out, 0, 0, Bytes(each - wire::output_overhead, 'x')});
+        for (int round = 0; round < 10; ++round) {
+            if (round > 0)
+                host.end(of_unknown ? unknown : halted);
+            if (of_unknown)
+                host.pull(unknown, out);
+            else
+                host.take_over(halted, out);
+            assert_int_equal(host.pulls.most_unsent(host.now), SIZE_MAX);
+            assert_true(!host.passed_over.empty() && host.every.empty());
+        }
+        halted->unsent = 0;
+        std::size_t had = 0;
+        for (int rounds = 0; !host.passed_over.empty(); ++rounds) {
+            assert_in_range(rounds, 0, 8);
+            host.passes();
+            std::size_t bytes = 0;
+            for (const auto &word : std::exchange(host.every, {})) {
+                assert_int_equal(word.missing, 0);
+                bytes += word.bytes.size();
+            }
+            assert_true(bytes <= piece);
+            had += bytes;
+        }
+        assert_int_equal(had, most_cache / each * (each - wire::output_overhead));
+        assert_int_equal(host.pulls.most_unsent(host.now), 0);
+    }
+}
+
+// What is forwarded is for somebody else: while it is held up for one tool it is left out for all.
+void for_who_catches_up_nothing_is_held_up_that_is_forwarded(void **) {
+    for (bool is_forwarded : {false, true}) {
+        constexpr std::size_t each = 32u << 10;
+        Host host;
+        host.pulls.note_forwarded(is_forwarded);
+        auto *halted = host.comes(), *reader = host.comes();
+        host.pull(halted, out);
+        host.pull(reader, out);
+        host.halts(halted);
+        for (std::size_t bytes = 0; bytes < most_cache; bytes += each)
+            host.delivers({0, out, 0, 0, Bytes(each - wire::output_overhead, 'x')});
+        halted->unsent = 0;
+        assert_int_equal(host.pulls.most_unsent(host.now), is_forwarded ? 0 : SIZE_MAX);
+        assert_false(host.every.empty());
+        halted->unsent = much;
+        host.take_over(halted, err); // which is nothing, of what is forwarded
+        assert_int_equal(host.pulls.most_unsent(host.now), is_forwarded ? 0 : SIZE_MAX);
+    }
+}
+
 void who_never_reads_is_given_no_more_however_often_others_come_and_go(void **) {
     Host host;
     constexpr std::size_t each = 32u << 10;
@@ -307,8 +372,12 @@ void who_never_reads_is_given_no_more_however_often_others_come_and_go(void **) 
         assert_true(had() < most_cache);
     }
     halted->unsent = 0;
-    host.pulls.most_unsent(host.now);
-    assert_true(host.passed_over.empty() && had() > 0 && had() <= most_cache);
+    for (std::size_t before = had(); !host.passed_over.empty(); before = had()) {
+        const std::size_t most = host.pulls.most_unsent(host.now);
+        assert_int_equal(most, host.passed_over.empty() ? 0 : SIZE_MAX); // all waits
+        assert_true(had() > before && had() <= before + 2 * wire::output_window);
+    }
+    assert_true(had() > 0 && had() <= most_cache);
 }
 
 // The rules have ended its pulls, which the library keeps: it is given what others pull, and would be for ever.
@@ -400,6 +469,8 @@ int main() {
         cmocka_unit_test(what_is_kept_for_one_goes_by_its_own_rule),
         cmocka_unit_test(who_has_taken_over_what_nobody_else_has_is_waited_for),
         cmocka_unit_test(who_is_left_alone_is_given_what_it_takes),
+        cmocka_unit_test(who_never_reads_is_given_no_more_however_often_it_asks),
+        cmocka_unit_test(for_who_catches_up_nothing_is_held_up_that_is_forwarded),
         cmocka_unit_test(who_never_reads_is_given_no_more_however_often_others_come_and_go),
         cmocka_unit_test(who_pulls_no_more_is_passed_over_too),
         cmocka_unit_test(what_nobody_takes_is_not_given),

@@ -96,7 +96,13 @@ void not_everybody_may_be(void **) {
     assert_int_equal(world.look(much, 0, false).most_unsent, much);
     world.look(much, 0);
     assert_true(world.readers.passes_over(a));
-    assert_true(world.look(much, 0, false).back == std::vector({a})); // it may no longer
+    // It may no longer: all wait until it has taken what is kept for it.
+    auto look = world.look(much, 0, false);
+    assert_true(look.back.empty() && look.most_unsent == SIZE_MAX && world.readers.passes_over(a));
+    look = world.readers.look(world.now, {{a, 0, false, false, true}, {b, 0}});
+    assert_true(look.takes == std::vector({a}) && look.back.empty() && look.most_unsent == SIZE_MAX);
+    look = world.look(0, 0, false);
+    assert_true(look.back == std::vector({a}) && look.most_unsent == 0);
 }
 
 void what_is_kept_for_one_it_gets_first(void **) {
@@ -118,12 +124,15 @@ void what_is_kept_for_one_it_gets_first(void **) {
     assert_true(seen.passed_over.empty() && seen.takes == std::vector({a}) && seen.most_unsent == much);
     seen = look(0, false, much);
     assert_true(seen.back == std::vector({a}) && seen.passed_over == std::vector({b}));
-    // When the other one goes what is left comes at once.
+    // When the other one goes all waits until what is left has come.
     look(much, false);
     world.now += SlowReaders::patience;
     look(much, false);
     seen = world.readers.look(world.now, {{a, 0, true, false, true}});
-    assert_true(seen.back == std::vector({a}) && seen.takes.empty());
+    assert_true(seen.back.empty() && seen.takes == std::vector({a}) && seen.most_unsent == SIZE_MAX);
+    assert_true(world.readers.next_time() == world.now + SlowReaders::next_piece);
+    seen = world.readers.look(world.now, {{a, 0}});
+    assert_true(seen.back == std::vector({a}) && seen.takes.empty() && seen.most_unsent == 0);
 }
 
 void who_wants_something_else_does_not_wait(void **) {
@@ -179,6 +188,23 @@ void who_would_lose_what_is_kept_is_waited_for_for_a_moment(void **) {
     assert_true(waits(0, true));
 }
 
+void who_wants_something_else_does_not_wait_for_who_would_lose_either(void **) {
+    World world;
+    auto waits = [&](std::size_t of_a) {
+        const auto look = world.readers.look(world.now, {{a, of_a, true, false, true, true}, {b, 0}}, true);
+        return look.most_unsent == SIZE_MAX;
+    };
+    world.readers.look(world.now, {{a, much}, {b, 0}}, true);
+    world.now += SlowReaders::patience_again;
+    assert_false(waits(much));
+    assert_true(world.readers.passes_over(a));
+    assert_true(waits(0));
+    world.now += SlowReaders::patience_again - 1ms;
+    assert_true(waits(0));
+    world.now += 1ms;
+    assert_false(waits(0));
+}
+
 // Who pulls no more is no reason to wait, nor to pass over another one.
 void who_has_left_takes_no_part(void **) {
     World world;
@@ -206,6 +232,7 @@ int main() {
         cmocka_unit_test(what_is_kept_for_one_it_gets_first),
         cmocka_unit_test(who_wants_something_else_does_not_wait),
         cmocka_unit_test(who_would_lose_what_is_kept_is_waited_for_for_a_moment),
+        cmocka_unit_test(who_wants_something_else_does_not_wait_for_who_would_lose_either),
         cmocka_unit_test(who_has_left_takes_no_part),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

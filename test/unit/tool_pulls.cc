@@ -168,17 +168,17 @@ void one_whose_pull_can_be_made_void_ends_nothing(void **) {
     assert_true(host.wants(0, err) && host.failures.empty());
     host.passes();
     assert_true(host.wants(0, out));
-    // Of a pull that nobody knows whose it is, it is not known whom it serves.
+    // Of a pull that nobody knows whose it is, it is not known whom it serves; and all would hear that nothing comes.
     under_way.connection.reset();
     under_way.by_tool.reset();
     host.pulls.pull(host.now, under_way);
-    assert_int_equal(host.failures.size(), 1);
+    assert_true(host.failures.empty());
     host.goes(other);
     host.passes();
     assert_int_equal(host.gate->verdict, PMIX_SUCCESS);
     host.pulls.pull(host.now, under_way);
     host.comes(false);
-    assert_true(!host.pulls.any() && host.failures.size() == 2);
+    assert_true(!host.pulls.any() && host.failures.size() == 1);
 
     Host leaks; // what was refused stays
     reader = leaks.comes();
@@ -214,16 +214,17 @@ void one_that_may_no_longer_is_left_out_and_nobody_else(void **) {
     host.pull(reader, out | err);
     looks->may = false; // which pulls nothing
     host.passes();
-    assert_true(host.pulls.any() && host.failures.empty() && host.passed_over.empty());
+    assert_true(host.pulls.any() && host.failures.empty());
+    assert_true(std::exchange(host.passed_over, {}) == std::vector({looks->connection}));
     PullAsk under_way = Host::ask(loses, err);
     loses->may = false;
     host.passes();
     assert_true(host.passed_over == std::vector({loses->connection}) && host.wants(1, err));
-    assert_true(host.failures.size() == 1 && host.failures[0].ranks == std::vector<Rank>({0, 2}));
+    assert_true(host.failures.empty()); // which the other one would hear, and what it pulls goes on
     assert_int_equal(host.gate->may_be_pulled(false, true, loses->connection), PMIX_ERR_NO_PERMISSIONS);
     // Nor what had been granted by then.
     host.pulls.pull(host.now, under_way);
-    assert_true(host.failures.size() == 2 && host.passed_over == std::vector({loses->connection, loses->connection}));
+    assert_true(host.failures.empty() && host.passed_over == std::vector({loses->connection, loses->connection}));
     host.passed_over.pop_back();
     // It stays so, however much it takes; and whose pulls are over are those of the others.
     host.halts(loses);
@@ -243,6 +244,22 @@ void one_that_may_no_longer_is_left_out_and_nobody_else(void **) {
     host.pulls.most_unsent(host.now);
     assert_true(host.passed_over.empty());
 
+    Host rest; // of what nobody pulls any more all hear
+    auto *all = rest.comes(), *some = rest.comes();
+    rest.pull(all, out | err);
+    rest.pull(some, out, {1, 3});
+    under_way = Host::ask(all, out | err);
+    all->may = false;
+    rest.passes();
+    assert_true(rest.wants(1, out) && !rest.wants(0, out));
+    for (int told = 0; told < 2; ++told) { // and once more of what had been granted by then
+        assert_int_equal(rest.failures.size(), 2);
+        for (const auto &failure : std::exchange(rest.failures, {}))
+            assert_true(failure.ranks == (failure.channels == out ? std::vector<Rank>({0, 2}) : std::vector<Rank>()));
+        if (told == 0)
+            rest.pulls.pull(rest.now, under_way);
+    }
+
     Host last; // when nobody is left who pulls the next one has what was written before
     reader = last.comes();
     last.pull(reader, out);
@@ -251,6 +268,36 @@ void one_that_may_no_longer_is_left_out_and_nobody_else(void **) {
     assert_true(!last.pulls.any() && last.wanted.pulled.none() && last.failures.size() == 1);
     last.pull(last.comes(), out);
     assert_true(last.pulls.any() && last.replays == 2);
+}
+
+// It ends a pull that was refused, as if it were the one that the library serves.
+void who_may_no_longer_is_left_out_whatever_it_has_ended(void **) {
+    Host host;
+    auto *loses = host.comes(), *reader = host.comes();
+    host.pull(loses, out);
+    host.pull(reader, out);
+    host.end(loses);
+    host.end(loses);
+    assert_true(host.passed_over.empty() && host.wants(0, out));
+    loses->may = false;
+    host.passes();
+    assert_true(host.passed_over == std::vector({loses->connection}) && host.failures.empty());
+    host.passes();
+    assert_int_equal(host.passed_over.size(), 1); // once
+    host.end(loses);
+    host.halts(loses);
+    loses->unsent = 0;
+    host.pulls.most_unsent(host.now);
+    assert_true(host.passed_over == std::vector({loses->connection}) && host.wants(0, out));
+    // It may again, asks, and may not.
+    loses->may = true;
+    host.passes();
+    host.passed_over.clear();
+    host.pull(loses, out);
+    host.end(loses);
+    loses->may = false;
+    host.passes();
+    assert_true(host.passed_over == std::vector({loses->connection}));
 }
 
 void what_is_taken_over_is_given_back_when_its_tool_leaves(void **) {
@@ -470,6 +517,7 @@ int main() {
         cmocka_unit_test(one_without_the_right_ends_what_the_others_pull),
         cmocka_unit_test(one_whose_pull_can_be_made_void_ends_nothing),
         cmocka_unit_test(one_that_may_no_longer_is_left_out_and_nobody_else),
+        cmocka_unit_test(who_may_no_longer_is_left_out_whatever_it_has_ended),
         cmocka_unit_test(what_is_taken_over_is_given_back_when_its_tool_leaves),
         cmocka_unit_test(of_unknown_connections_any_end_gives_back),
         cmocka_unit_test(pulls_of_spawned_jobs_are_not_of_this_one),

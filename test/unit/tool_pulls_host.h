@@ -67,9 +67,10 @@ struct Host : ToolPullsPort {
         auto refused = std::find_if(present.begin(), present.end(), [](const Tool &tool) { return !tool.may; });
         count.refused = refused == present.end() ? 0 : refused->number;
         count.allowed.clear();
+        count.barred.clear();
         for (const auto &tool : present) {
-            if (count.refused != 0 && tool.may)
-                count.allowed.insert(tool.connection);
+            if (count.refused != 0)
+                (tool.may ? count.allowed : count.barred).insert(tool.connection);
         }
         return count;
     }
