@@ -106,6 +106,10 @@ void LineWriter::write(std::string line) {
     shared_->wake.notify_one();
 }
 
+void LineWriter::go_to(int fd) {
+    ::dup3(fd, shared_->fd.get(), O_CLOEXEC);
+}
+
 void LineWriter::flush(std::chrono::milliseconds limit) {
     std::unique_lock lock(shared_->mutex);
     if (shared_->lines.empty() && !shared_->writing)

@@ -29,6 +29,8 @@ class LineWriter {
     // Any thread; a line has its newline. When no thread can be started, the line waits for the next line, or for
     // flush().
     void write(std::string line);
+    // Any thread. What is written from now on goes there; who reads the other end waits for this one no longer.
+    void go_to(int fd);
     // Any thread. Waits until all is written, at most for `limit`.
     void flush(std::chrono::milliseconds limit = patience);
 

@@ -30,6 +30,13 @@ void Log::flush() const {
         writer_->flush();
 }
 
+void Log::go_to(int fd) {
+    if (is_file_ || !writer_)
+        return;
+    writer_->flush();
+    writer_->go_to(fd);
+}
+
 std::string Log::line(LogLevel level, const std::string &prefix, std::string_view text) {
     static constexpr const char *names[] = {"error: ", "warning: ", "", "debug: "};
     timespec now{};

@@ -29,6 +29,10 @@ class Log {
     // For use before an _exit(): does what the destructor does.
     void flush() const;
 
+    // Once what there was is written, or LineWriter::patience is over, lines go to `fd` where they went to standard
+    // error or the like, and not to a file of the site's.
+    void go_to(int fd);
+
     // It is a file of the site's (log.file), and no terminal of a user's. Before a second thread logs.
     void note_file() { is_file_ = true; }
     bool is_file() const { return is_file_; }

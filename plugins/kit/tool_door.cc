@@ -164,8 +164,12 @@ void ToolDoor::end_desk() {
     }
 }
 
-// The desk ends when its channel does.
+// The desk ends when its channel does. That it serves may not have been heard yet.
 void ToolDoor::close() {
+    char bytes[4096];
+    ssize_t there = desk_.channel ? ::recv(desk_.channel.get(), bytes, sizeof bytes, MSG_DONTWAIT) : 0;
+    if (there > 0 && parse_desk_word({bytes, static_cast<std::size_t>(there)}))
+        serves_ = true;
     if (!serves_)
         end_desk();
     file_.remove();

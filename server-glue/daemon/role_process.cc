@@ -116,8 +116,10 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
 }
 
 // Who reads them waits for nobody but who started this process.
-void let_go_of_streams() {
+void let_go_of_streams(Log &log) {
     int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0)
+        log.go_to(null);
     for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; ++fd)
         ::dup2(null, fd);
     if (null > STDERR_FILENO)
@@ -171,7 +173,7 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
     if (desk)
         watch = loop.watch(starter.get(), EventLoop::readable, [&](unsigned) {
             watch.reset();
-            let_go_of_streams();
+            let_go_of_streams(log);
             (*desk)->leave();
         });
     let_end_signals(SIG_UNBLOCK);

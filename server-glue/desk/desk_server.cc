@@ -144,7 +144,7 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
     if (!greeting.refusal.empty())
         return error(ErrorKind::denied, "job {}{}{}", printable(greeting.nspace), lets_no_tools_in,
                      one_line(greeting.refusal));
-    if (serves_)
+    if (serves_ || leaves_)
         return {};
     if (start_.listener || !start_.tell)
         return take_tools(std::move(start_.listener), greeting.nspace);
@@ -236,6 +236,7 @@ void DeskServer::admit_nobody() {
     watch_.reset();
     listener_.reset();
     serves_ = false;
+    leaves_ = true;
 }
 
 void DeskServer::leave() {
@@ -254,6 +255,8 @@ void DeskServer::end(Error why) {
     admit_nobody();
     if (std::exchange(is_ending_, true))
         return;
+    if (start_.on_ending)
+        start_.loop.post([on_ending = std::move(start_.on_ending), why] { on_ending(why); });
     relay_->finish([on_end = std::move(start_.on_end), why = std::move(why)] {
         if (on_end)
             on_end(why);

@@ -37,6 +37,8 @@ class DeskServer {
         std::function<void(Error)> on_end;
         std::optional<uid_t> asker = std::nullopt;      // whose tools they are; nothing: this process' user's
         std::optional<AskedBy> asked_by = std::nullopt; // what they do, when they are this process' user's
+        // Before on_end, once, never from within: nobody is taken any more, and some may still have to read what came.
+        std::function<void(const Error &)> on_ending = nullptr;
     };
     static Result<std::unique_ptr<DeskServer>> open(Start start);
     DeskServer(const DeskServer &) = delete;
@@ -74,7 +76,7 @@ class DeskServer {
     std::unique_ptr<Relay> relay_;
     UniqueFd listener_;
     EventLoop::Handle watch_, patience_;
-    bool called_ = false, serves_ = false, is_ending_ = false;
+    bool called_ = false, serves_ = false, leaves_ = false, is_ending_ = false;
     std::uint64_t next_id_ = 1;
     RateLimit refused_;
     SlowCalls calls_;

@@ -147,6 +147,7 @@ void GateDesk::call_steps() {
 }
 
 void GateDesk::open_step(const std::string &step) {
+    const auto id = next_server_++;
     auto desk = DeskServer::open(
         {start_.loop, start_.log, start_.settings,
          start_.authenticator ? start_.authenticator() : make_munge_authenticator(start_.loop, ::getuid()), nullptr,
@@ -158,8 +159,13 @@ void GateDesk::open_step(const std::string &step) {
              choice_.on_serving(step);
              settle();
          },
-         [this, step](const Error &why) {
-             servers_.erase(step);
+         [this, id](const Error &) { ending_.erase(id); }, std::nullopt, std::nullopt,
+         [this, id, step](const Error &why) {
+             auto server = servers_.find(step);
+             if (server == servers_.end() || !server->second->is_ending())
+                 return; // it is another one, or is not needed any more
+             ending_[id] = std::move(server->second);
+             servers_.erase(server);
              choice_.on_failure(step, why, start_.loop.now());
              call_steps();
              settle();
@@ -196,8 +202,6 @@ void GateDesk::serve(const Result<std::string> &choice) {
     if (!choice)
         return refuse_all(choice.failure().text);
     auto server = servers_.find(*choice);
-    if (server != servers_.end() && server->second->is_ending())
-        return refuse_all(fmt::format("job {} has just ended; next: once more in a moment", *choice));
     while (!tools_.empty()) {
         DeskTool &tool = tools_.front().connection;
         bool taken = server != servers_.end() &&
@@ -246,6 +250,8 @@ void GateDesk::before_waiting() {
         taken_told_ = given_;
     std::size_t relayed = visits_.size() + runs_.size() + remote_.size() + lobbies_.size();
     for (const auto &[step, server] : servers_)
+        relayed += server->tools();
+    for (const auto &[id, server] : ending_)
         relayed += server->tools();
     bool quiet = tools_.empty() && relayed == 0;
     if (quiet && quiet_told_ != given_ && say(start_.channel.get(), fmt::format("quiet {}", given_)))

@@ -73,6 +73,8 @@ class GateDesk {
     std::deque<Tool> tools_; // that wait
     StepChoice choice_;
     std::map<std::string, std::unique_ptr<DeskServer>> servers_;
+    std::map<std::uint64_t, std::unique_ptr<DeskServer>> ending_; // whose tools have still to read what came
+    std::uint64_t next_server_ = 1;
     DeskVisits visits_;
     DeskRuns runs_;
     DeskLobbies lobbies_;

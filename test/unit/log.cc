@@ -57,6 +57,18 @@ std::size_t count(const std::string &text, std::size_t *lost = nullptr) {
     return next;
 }
 
+void who_reads_waits_for_no_log_that_has_gone_elsewhere(void **) {
+    Pipe pipe;
+    UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    Log log(pipe.write.get(), LogLevel::info, "test");
+    log.do_not_wait();
+    log.info("line 0");
+    log.go_to(null.get());
+    pipe.write.reset();
+    log.info("line 1");
+    assert_int_equal(count(pipe.rest()), 1); // while the log is there
+}
+
 void a_full_pipe_stops_nobody(void **) {
     constexpr std::size_t lines = 40'000; // more than may wait
     Pipe pipe;
@@ -145,6 +157,7 @@ int main() {
         cmocka_unit_test(nothing_is_lost_at_the_end),
         cmocka_unit_test(who_leaves_waits_no_longer_than_it_must),
         cmocka_unit_test(threads_may_log),
+        cmocka_unit_test(who_reads_waits_for_no_log_that_has_gone_elsewhere),
     };
     return cmocka_run_group_tests_name("log", tests, nullptr, nullptr);
 }

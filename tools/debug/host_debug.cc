@@ -393,8 +393,10 @@ class HostDebug {
             debugged.emplace(rank, one.take_processes());
         ranks_.clear();
         for (const auto &[rank, processes] : debugged) {
-            for (const auto &one : processes)
-                one.put_right();
+            for (const auto &one : processes) {
+                if (!one.put_right())
+                    notice_.keeps();
+            }
         }
         if (at_exec())
             let_go_of_others(debugged);

@@ -29,10 +29,15 @@ void HoldNotice::holds(pid_t process) {
         say(hold_word({process, stat->began}));
 }
 
+void HoldNotice::keeps() {
+    std::lock_guard guard(lock_);
+    keeps_ = true;
+}
+
 void HoldNotice::over() {
     std::lock_guard guard(lock_);
     waits_ = true; // else the daemon would let run, too, whom somebody else has stopped since
-    if (door_)
+    if (door_ && !keeps_)
         say(std::string(over_word));
     door_.reset();
 }

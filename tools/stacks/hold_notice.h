@@ -20,6 +20,8 @@ class HoldNotice {
     // Before a debugger may stop it. Not for one that shall stay stopped when the debugger has gone. Said once. Where
     // the daemon does not come to read many of them this waits for it, once, for a second at most.
     void holds(pid_t process);
+    // One could not be let go: over() does not say that all have been.
+    void keeps();
     // All have been let go. Without this the end of this process, or object, has the daemon let them run on. Waits for
     // it a second at most, as above.
     void over();
@@ -29,6 +31,7 @@ class HoldNotice {
     std::mutex lock_; // of all below
     UniqueFd door_;
     bool waits_ = true; // the daemon was not found deaf
+    bool keeps_ = false;
     std::set<pid_t> told_;
 };
 

@@ -209,12 +209,12 @@ void LookedAt::interrupt() const {
     ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGSTOP, nullptr, 0u);
 }
 
-void LookedAt::put_right() const {
+bool LookedAt::put_right() const {
     auto send = [this](int signal) { ::syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0u); };
     // What a script around the debugger has started ends a little later than the script.
     for (int look = 0; still_there() && tracer() != 0; ++look) {
         if (look == 1000)
-            return;
+            return false;
         ::poll(nullptr, 0, 5);
     }
     // A SIGSTOP that it had taken when its tracer ended is seen nowhere until a processor has time for it: SIGCONT
@@ -225,7 +225,7 @@ void LookedAt::put_right() const {
     for (int look = 0; look < 10 && still_there(); ++look) {
         auto stat = read_process_stat(pid_);
         if (!stat)
-            return;
+            return true;
         bool stopped = stat->state == 'T';
         if (!was_stopped_ && (stopped || is_to_stop(pid_)))
             send(SIGCONT);
@@ -233,6 +233,7 @@ void LookedAt::put_right() const {
             send(SIGSTOP);
         ::poll(nullptr, 0, 5);
     }
+    return true;
 }
 
 std::vector<std::string> code_files(pid_t pid) {

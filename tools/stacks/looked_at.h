@@ -54,8 +54,9 @@ class LookedAt {
     // debugger has let go would end it, and this one is undone by put_right().
     void interrupt() const;
     // Once the debugger has come to grief and has been ended: what it has left stopped runs on, and what was stopped
-    // before stays so. Nothing where somebody traces it still, five seconds later. Else blocks for some milliseconds.
-    void put_right() const;
+    // before stays so. Nothing, and false, where somebody traces it still, five seconds later. Else blocks for some
+    // milliseconds.
+    bool put_right() const;
 
   private:
     LookedAt(pid_t pid, UniqueFd pidfd, bool was_stopped)

@@ -84,8 +84,8 @@ class GdbReader {
         if (!gdb_->usable() || (attached && !detached) || tracer != 0) {
             bool ours = tracer == 0 || holds || !gdb_->usable();
             gdb_.reset(); // waits for its end
-            if (ours)
-                target.put_right();
+            if (ours && !target.put_right() && wish_.notice)
+                wish_.notice->keeps();
         }
         // It runs again: the files may be on a file system that does not answer.
         name_calls(process, [&target] { return MappedCode::of_process(target.pid()); });
@@ -290,8 +290,8 @@ void read_by_eu_stack(ProcessStacks &process, const Debugger &debugger, std::vec
         process.stopped = see_and_tell(*target, wish);
     auto said = capture_what_comes(command, bounds);
     bool was_killed = said && (said->cut || said->code >= 128);
-    if (target && (!said || was_killed))
-        target->put_right();
+    if (target && (!said || was_killed) && !target->put_right() && wish.notice)
+        wish.notice->keeps();
     if (said) {
         process.threads = threads_of_eu_stack(said->out);
         name_calls(process, [target] { return target ? MappedCode::of_process(target->pid()) : MappedCode(); });
