@@ -45,8 +45,7 @@ void what_is_queued_for_a_connection_is_pending(void **) {
     assert_false(has_pending_writes(f.base));
     event_add(f.writes, nullptr);
     assert_true(has_pending_writes(f.base));
-    event_base_loop(f.base,
-                    EVLOOP_NONBLOCK); // it is persistent, as libpmix' is, which deletes it behind the last message
+    event_base_loop(f.base, EVLOOP_ONCE); // it is persistent, as libpmix' is, which deletes it behind the last message
     assert_true(has_pending_writes(f.base));
     event_del(f.writes);
     assert_false(has_pending_writes(f.base));
@@ -57,7 +56,7 @@ void what_is_of_no_connection_is_not(void **) {
     Fixture f;
     event_active(f.shifted, EV_WRITE, 1);
     assert_false(has_pending_writes(f.base));
-    event_base_loop(f.base, EVLOOP_NONBLOCK);
+    event_base_loop(f.base, EVLOOP_ONCE);
 }
 
 } // namespace
