@@ -257,12 +257,12 @@ void others_wait_for_no_process_with_many_threads(void **) {
             }).detach();
     });
     auto threads = [&] { return status_value(many.pid, "Threads"); };
-    for (auto until = Clock::now() + std::chrono::seconds(20); threads() != "301"; ::poll(nullptr, 0, 1))
+    for (auto until = Clock::now() + std::chrono::seconds(20); std::stoul(threads()) < 301; ::poll(nullptr, 0, 1))
         assert_true(Clock::now() < until);
     std::size_t some = 100, enough = 400;
     assert_false(is_to_stop(many.pid, some));
     assert_false(is_to_stop(many.pid, enough));
-    assert_true(some == 0 && enough == 99);
+    assert_true(some == 0 && enough <= 99 && enough > 90); // a sanitizer has threads, too
     kill(many.pid, SIGSTOP);
     assert_true(comes_to(many.pid, 'T'));
     LeftStanding other;
