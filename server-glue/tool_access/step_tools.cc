@@ -177,15 +177,20 @@ std::size_t StepTools::how_many() {
     return present_.size();
 }
 
+// A rule is asked for once of all that come from one place.
+bool StepTools::may_now(Known &known, const Present &tool, policy::Action action) {
+    auto [answer, is_new] = known.try_emplace(tool.origin, false);
+    if (is_new) {
+        auto decision = rights_.decide({action, tool.origin, 0, context_.step.job_id});
+        answer->second = decision && decision->allowed;
+    }
+    return answer->second;
+}
+
 std::uint64_t StepTools::first_without(policy::Action action) {
-    std::map<ToolOrigin, bool> may; // asked once of each
+    Known known;
     for (const auto &tool : present_) {
-        auto [known, fresh] = may.try_emplace(tool.origin, false);
-        if (fresh) {
-            auto decision = rights_.decide({action, tool.origin, 0, context_.step.job_id});
-            known->second = decision && decision->allowed;
-        }
-        if (!known->second)
+        if (!may_now(known, tool, action))
             return tool.number;
     }
     return 0;
@@ -193,15 +198,9 @@ std::uint64_t StepTools::first_without(policy::Action action) {
 
 std::pair<std::set<LibraryConnection>, std::set<LibraryConnection>> StepTools::connections_with(policy::Action action) {
     std::set<LibraryConnection> with, without;
-    std::map<ToolOrigin, bool> may; // asked once of each
-    for (const auto &tool : present_) {
-        auto [known, fresh] = may.try_emplace(tool.origin, false);
-        if (fresh) {
-            auto decision = rights_.decide({action, tool.origin, 0, context_.step.job_id});
-            known->second = decision && decision->allowed;
-        }
-        (known->second ? with : without).insert(tool.connection.connection);
-    }
+    Known known;
+    for (const auto &tool : present_)
+        (may_now(known, tool, action) ? with : without).insert(tool.connection.connection);
     return {std::move(with), std::move(without)};
 }
 

@@ -96,6 +96,8 @@ class StepTools final : public StepService {
         pid_t pid;                                      // 0: not known
         std::optional<bool> told_output = std::nullopt; // in the log
     };
+    using Known = std::map<ToolOrigin, bool>; // what the rules say of one action
+    bool may_now(Known &known, const Present &tool, policy::Action action);
     std::uint64_t came_ = 0;
     std::list<Present> present_; // when last looked at
     std::map<std::pair<Bytes, Rank>, ToolOrigins::IsHere> named_;
